@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { MAX_PORTS } from './limits.ts';
+import { NOT_CONCEALED } from './policy/concealed-text.ts';
 import { DRAWN_BY, MAX_PARTS, USUAL_SPLIT_COOKIE } from './share.ts';
 import { parseCidr } from './values/cidr.ts';
 import { parseDomain } from './values/host.ts';
@@ -22,6 +23,8 @@ const method = z
   .regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/, 'a method is letters');
 /** An address or a range. */
 export const rangeSchema = readBy(parseCidr);
+/** What the value of a field or parameter is compared with; it may be a secret. */
+const compared = z.string().max(8_192).refine(NOT_CONCEALED.accepts, NOT_CONCEALED.reason);
 const field = z.object({
   name: z
     .string()
@@ -29,7 +32,7 @@ const field = z.object({
     .max(256)
     .regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/, 'a header name consists of letters, digits and hyphens'),
   /** Any of these, where `*` at an end matches any text; empty: any value. */
-  values: z.array(z.string().max(8_192)).max(100),
+  values: z.array(compared).max(100),
   /** The field must not be present. */
   absent: z.literal(true).optional(),
   /** `*` in the values is only a star. */
@@ -38,7 +41,7 @@ const field = z.object({
 const parameter = z.object({
   name: z.string().max(1_024),
   /** Any of these; empty: any value. */
-  values: z.array(z.string().max(8_192)).max(100),
+  values: z.array(compared).max(100),
 });
 
 const share = z
@@ -73,6 +76,7 @@ const share = z
 /** A port that the data plane listens on. */
 export const portSchema = z.int().min(1).max(65_535);
 const pattern = readBy(parseRegexp);
+const comparedPattern = pattern.refine(NOT_CONCEALED.accepts, NOT_CONCEALED.reason);
 
 const members = {
   path: z.array(path).min(1).max(100).optional().describe('Path patterns; also suffixes (`*.php`) and substrings (`*/admin/*`).'),
@@ -114,7 +118,7 @@ const members = {
     .optional()
     .describe('Regular expressions (RE2), any of which matches in the normalized path.'),
   header_regexp: z
-    .array(z.object({ name: field.shape.name, pattern }))
+    .array(z.object({ name: field.shape.name, pattern: comparedPattern }))
     .min(1)
     .max(20)
     .optional()
@@ -122,7 +126,7 @@ const members = {
       'Request header fields, each `{name, pattern}`: one of its values contains a match. Of several with one name, any may match.',
     ),
   query_regexp: z
-    .array(z.object({ name: parameter.shape.name, pattern }))
+    .array(z.object({ name: parameter.shape.name, pattern: comparedPattern }))
     .min(1)
     .max(20)
     .optional()

@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import * as z from 'zod';
 import { makePair } from './certificates/testing/pairs.ts';
+import { CONDITION_MEMBERS } from './concealed-conditions.ts';
 import { redacted } from './redacted.ts';
-import { parseRoute, type RouteSpec } from './route.ts';
+import { parseRoute, type RouteSpec, routeSchema } from './route.ts';
 
 const hash = (ending: string): string => `$2b$10$${'a'.repeat(52)}${ending}`;
 
@@ -95,4 +97,72 @@ test('redaction hides the keys of client certificates for upstreams', async () =
   assert.equal(site, y);
   assert.notEqual(site, x);
   assert.equal(parseRoute(shown).ok, false);
+});
+
+const PAGE = '/x?key=hunter2';
+
+test('redaction hides what conditions compare fields and parameters with, and queries for upstreams', () => {
+  const match = {
+    name: '@keyed',
+    header: [
+      { name: 'X-Key', values: ['hunter2', '*'] },
+      { name: 'X-Any', values: [] },
+    ],
+    query: [{ name: 'key', values: ['hunter2'] }],
+    header_regexp: [{ name: 'X-Key', pattern: '^hunter2' }],
+    query_regexp: [{ name: 'key', pattern: 'hunter2$' }],
+    path: ['/x/*'],
+    not: [{ header: [{ name: 'X-Other', values: ['hunter2*'] }] }],
+  };
+  const members = {
+    responds: [{ match, status: 403 }],
+    redirects: [{ from: '/*', to: '/y', status: 302, match }],
+    rewrites: [
+      { to: PAGE, match },
+      { to: '/{path}?{query}', match },
+    ],
+    maintenance: { on: true, match },
+    cache: { bypass: match },
+    health: { path: PAGE },
+    forward_auth: { upstreams: ['auth:1'], uri: PAGE },
+  };
+  const challenge = { except: [match] };
+  const given = { domain: 'a.example', upstream: 'up:1', tls: false, ...members, challenge, handles: [{ path: null, match, ...members }] };
+  const route = parseRoute(given);
+  assert.ok(route.ok, route.ok ? '' : route.reason);
+  const shown = redacted(route.value);
+  assert.doesNotMatch(JSON.stringify(shown), /hunter2/);
+  const concealed = shown.handles[0]?.match;
+  assert.deepEqual([concealed?.name, concealed?.path, concealed?.header?.[1]], ['@keyed', ['/x/*'], match.header[1]]);
+  assert.match(`${concealed?.header?.[0]?.values.join(' ')}`, /^\{redacted-[0-9a-f]{4}\} \*$/);
+  assert.equal(shown.rewrites?.[1]?.to, '/{path}?{query}');
+  for (const part of [
+    { handles: shown.handles },
+    { rewrites: shown.rewrites },
+    { health: shown.health },
+    { forward_auth: shown.forward_auth },
+  ])
+    assert.equal(parseRoute({ ...given, ...part }).ok, false, Object.keys(part).join());
+});
+
+for (const member of ['header', 'query', 'header_regexp', 'query_regexp'] as const)
+  test(`a route whose condition about ${member} is redacted cannot be parsed`, () => {
+    const compared = member.endsWith('regexp') ? { pattern: 'hunter2' } : { values: ['hunter2'] };
+    const base = { domain: 'a.example', upstream: 'up:1', tls: false };
+    const route = parseRoute({ ...base, handles: [{ path: null, match: { [member]: [{ name: 'key', ...compared }] } }] });
+    assert.ok(route.ok, route.ok ? '' : route.reason);
+    const again = parseRoute(redacted(route.value));
+    assert.match(again.ok ? '' : again.reason, /this value is redacted/);
+  });
+
+test('every condition of a route is in a member that redaction knows', () => {
+  type Schema = { readonly title?: string; readonly properties?: object; readonly anyOf?: readonly Schema[]; readonly items?: Schema };
+  const names = new Set<string>();
+  const walk = ({ title, properties = {}, anyOf = [], items }: Schema, name: string): void => {
+    if (title === 'match') names.add(name);
+    for (const [member, inside] of Object.entries(properties)) walk(inside, member);
+    for (const inside of [...anyOf, ...(items ? [items] : [])]) walk(inside, name);
+  };
+  walk(z.toJSONSchema(routeSchema, { io: 'input', unrepresentable: 'any' }) as Schema, '');
+  assert.deepEqual(names, CONDITION_MEMBERS);
 });

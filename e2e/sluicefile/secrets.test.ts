@@ -76,7 +76,8 @@ describe('secrets of a pair', () => {
 
   test('nothing that the view token reads contains a password hash, a token or the value of a variable, also while the config has errors', async () => {
     const auth = (hash: string) => `basic_auth "staff" {\n    bob ${hash}\n  }`;
-    const good = `site.test {\n  ${auth(HASH)}\n  reverse_proxy 127.0.0.1:1\n}\n`;
+    const keyed = '@keyed header X-Key hunter2-shared\n  respond @keyed "here"';
+    const good = `site.test {\n  ${auth(HASH)}\n  ${keyed}\n  reverse_proxy 127.0.0.1:1\n}\n`;
     await pair.serve(good);
     const read = async (path: string) =>
       (await ask({ port: admin }, path, { headers: { authorization: 'Bearer only-to-look-0123456789' } })).text;

@@ -7,5 +7,20 @@ import { templateParts } from '../placeholders/template.ts';
  */
 export function concealedText(text: string): string {
   if (templateParts(text, 'target').every((part) => 'placeholder' in part)) return text;
-  return `{redacted-${createHash('sha256').update(text).digest('hex').slice(0, 4)}}`;
+  return mark(text);
 }
+
+/** The same for a text without placeholders. Its parser rejects marks by `NOT_CONCEALED`. */
+export const mark = (text: string): string => `{redacted-${createHash('sha256').update(text).digest('hex').slice(0, 4)}}`;
+
+/** The query of a path or URI may be a key. */
+export function concealedQuery(uri: string): string {
+  const at = uri.indexOf('?') + 1;
+  return at === 0 ? uri : uri.slice(0, at) + concealedText(uri.slice(at));
+}
+
+/** Texts without marks; and what is wrong with the others. */
+export const NOT_CONCEALED = {
+  accepts: (text: string): boolean => !/\{redacted-[0-9a-f]{4}\}/.test(text),
+  reason: 'this value is redacted: write the real one',
+};

@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { HEALTHY_STATUS, MAX_CONSECUTIVE } from '../limits.ts';
+import { NOT_CONCEALED } from '../policy/concealed-text.ts';
 
 /** Requests a page of its own from each target at regular intervals. Only a target that responds as expected is in rotation. */
 export const healthCheckSchema = z
@@ -8,6 +9,7 @@ export const healthCheckSchema = z
       .string()
       .max(2_048)
       .regex(/^\/[\x21-\x7e]*$/, 'a path must start with / and must not contain spaces')
+      .refine(NOT_CONCEALED.accepts, NOT_CONCEALED.reason)
       .describe('Path and query to request with GET.'),
     interval_secs: z.int().min(1).max(3_600).default(10).describe('Seconds between checks.'),
     timeout_secs: z.int().min(1).max(60).default(5).describe('Seconds to wait for the response.'),

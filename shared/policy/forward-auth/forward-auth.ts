@@ -4,6 +4,7 @@ import { faultOfTemplate } from '../../placeholders/template.ts';
 import { faultOfTarget } from '../../redirect-target.ts';
 import { parseUpstream } from '../../values/address.ts';
 import { readBy } from '../../values/read-by.ts';
+import { concealedQuery } from '../concealed-text.ts';
 import { MAX_HEADERS } from '../header/change.ts';
 import type { PolicyDescription } from '../policy.ts';
 import { concealedChanges, requestChange } from '../request-header/request-header.ts';
@@ -107,10 +108,13 @@ export const forwardAuth: PolicyDescription<typeof members> = {
     words: ['forwardauth', 'authrequest', 'oidc', 'oauth', 'oauth2', 'sso'],
     advice: `no label does this: configure the site in the ${CONFIG_FILE}, with forward_auth`,
   },
-  // A value may be a key for the authentication server.
+  // A value or parameter may be a key for the authentication server.
   concealed({ forward_auth: auth }) {
-    const marked = auth && concealedChanges(auth.request_headers ?? []);
-    return marked ? { forward_auth: { ...auth, request_headers: marked } } : null;
+    if (!auth) return null;
+    const uri = concealedQuery(auth.uri);
+    const marked = concealedChanges(auth.request_headers ?? []);
+    if (marked === null && uri === auth.uri) return null;
+    return { forward_auth: { ...auth, uri, ...(marked && { request_headers: marked }) } };
   },
   restrictsAccess: ({ forward_auth: auth }) => auth != null,
 };

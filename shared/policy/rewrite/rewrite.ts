@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { conditionSchema } from '../../condition.ts';
 import { faultOfTemplate } from '../../placeholders/template.ts';
+import { concealedQuery } from '../concealed-text.ts';
 import type { PolicyDescription } from '../policy.ts';
 import { faultOfUri, MAX_REWRITES, rewriteDirective } from './directive.ts';
 
@@ -20,4 +21,12 @@ const change = z
 
 const members = { rewrites: z.array(change).max(MAX_REWRITES).optional().describe('Other paths and queries for the upstream.') };
 
-export const rewrite: PolicyDescription<typeof members> = { members, directive: rewriteDirective };
+export const rewrite: PolicyDescription<typeof members> = {
+  members,
+  directive: rewriteDirective,
+  // A parameter may be a key for the upstream.
+  concealed({ rewrites = [] }) {
+    const marked = rewrites.map((change) => ({ ...change, to: concealedQuery(change.to) }));
+    return marked.every(({ to }, index) => to === rewrites[index]?.to) ? null : { rewrites: marked };
+  },
+};

@@ -52,7 +52,7 @@ function compile(spec: Spec, server: Responder, tools: InternalTools, remainder:
       return verdict === undefined ? LATER : verdict;
     },
     decidesField: copied.decides,
-    explain: () => passes(`allowed if ${spec.upstreams.join(', ')} answers GET ${spec.uri} with 2xx${changed}`),
+    explain: () => passes(`allowed if ${spec.upstreams.join(', ')} answers GET ${withoutQuery(spec.uri)} with 2xx${changed}`),
   };
 }
 
@@ -80,3 +80,6 @@ const requestTo = (x: Exchange, uri: string, fields: string, hostOfTarget: Inter
   body: null,
   trace: x.trace?.withoutSpans() ?? null,
 });
+
+/** The query may be a key for the server. */
+const withoutQuery = (uri: string): string => uri.replace(/\?.*/, '?…');

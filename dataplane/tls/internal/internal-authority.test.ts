@@ -186,3 +186,14 @@ test('a name that a handshake waits for is issued next', async () => {
   assert.ok(state.told.indexOf('site-99.test new') <= 1, state.told.slice(0, 5).join());
   assert.equal(state.told.length, 100);
 });
+
+test('a leaf that was issued while the time of day was wrong is replaced once it is set back', async () => {
+  using state = new State();
+  const clock = new ManualClock();
+  const authority = await state.open(clock);
+  const early = await leafOf(authority, 'a.test');
+  clock.jump(-365 * DAY_MS);
+  clock.pass(DAY_MS);
+  for (let waits = 0; authority.get('a.test') === early && waits < 1_000; waits++) await new Promise((resolve) => setTimeout(resolve, 10));
+  assert.ok((authority.get('a.test')?.notBefore ?? Number.POSITIVE_INFINITY) <= clock.now());
+});

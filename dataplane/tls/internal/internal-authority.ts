@@ -127,7 +127,9 @@ export class InternalAuthority {
 
   private isDue(name: string): boolean {
     const leaf = this.leaves.get(name);
-    return leaf === undefined || leaf.renewAt <= this.runtime.clock.now();
+    const now = this.runtime.clock.now();
+    // One that is not valid yet was issued before the time of day was set back.
+    return leaf === undefined || leaf.renewAt <= now || leaf.notBefore > now;
   }
 
   private async issue(name: string): Promise<void> {

@@ -94,3 +94,14 @@ test('a renewal and a release at the same moment leave the lease free', async ()
     await Promise.all([lease.renew(), lease.release(), lease.renew()]);
   }
 });
+
+test('a lease of a crashed owner from before the time of day was set back is free', async () => {
+  using shared = new Shared();
+  await shared.mustAcquire();
+  shared.clock.jump(-365 * 86_400_000);
+  const next = await shared.mustAcquire();
+  assert.equal(await shared.acquire(), null);
+  shared.clock.jump(-5_000);
+  assert.equal(await shared.acquire(), null, 'clocks may differ a little');
+  assert.equal(await next.renew(), true);
+});

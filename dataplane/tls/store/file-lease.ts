@@ -28,12 +28,13 @@ type LeaseRuntime = {
  * Acquires the lock `name` in `folder` for `ttlMs`, unless it is held. Each acquisition creates a file with the next number, and the
  * highest number is the lock. The same number can't be created twice and the highest is never deleted, so when two processes find an
  * expired lock, only one gets it. The clocks of machines that share the folder must differ by far less than `ttlMs`. A lock of an earlier
- * process of the same instance that no longer exists is free immediately, so a crash does not delay the next process.
+ * process of the same instance that no longer exists is free immediately, so a crash does not delay the next process. So is one until much
+ * later than `ttlMs` from now: the time of day was set back.
  */
 export async function acquireLease(folder: string, name: string, ttlMs: number, runtime: LeaseRuntime): Promise<Lease | null> {
   makePrivateFolder(folder);
   const newest = newestOf(folder, name);
-  if (newest > 0 && isHeld(join(folder, `${name}.${newest}`), runtime)) return null;
+  if (newest > 0 && isHeld(join(folder, `${name}.${newest}`), { ...runtime, longestMs: 2 * ttlMs })) return null;
   const mine = newest + 1;
   const path = join(folder, `${name}.${mine}`);
   const owner = runtime.random.hex(8);
@@ -86,10 +87,14 @@ function numbersOf(folder: string, name: string): number[] {
 const newestOf = (folder: string, name: string): number => Math.max(0, ...numbersOf(folder, name));
 
 /** A malformed lock was truncated by a crash and a missing one was released: both are free. */
-function isHeld(path: string, { clock, holder: taker, alive = isAlive }: Omit<LeaseRuntime, 'random'>): boolean {
+function isHeld(
+  path: string,
+  { clock, longestMs = Infinity, holder: taker, alive = isAlive }: Omit<LeaseRuntime, 'random'> & { readonly longestMs?: number },
+): boolean {
   try {
     const { until, holder } = lockSchema.parse(JSON.parse(readFileSync(path, 'utf8')));
-    if (until <= clock.now()) return false;
+    const left = until - clock.now();
+    if (left <= 0 || left > longestMs) return false;
     if (holder === undefined || holder.instance !== taker?.instance) return true;
     // In containers every process may have the same pid.
     return holder.pid !== taker.pid && alive(holder.pid);

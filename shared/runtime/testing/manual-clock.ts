@@ -5,10 +5,11 @@ type Timer = { at: number; readonly every: number | null; readonly task: () => v
 /** A clock that only moves when a test moves it. */
 export class ManualClock implements Clock {
   private time = 1_700_000_000_000;
+  private ahead = 0;
   private timers: Timer[] = [];
 
   now(): number {
-    return this.time;
+    return this.time + this.ahead;
   }
 
   monotonic(): number {
@@ -21,6 +22,11 @@ export class ManualClock implements Clock {
 
   every(ms: number, task: () => void): () => void {
     return this.add(ms, ms, task);
+  }
+
+  /** Sets the time of day; timers and the monotonic clock stay as they are. */
+  jump(ms: number): void {
+    this.ahead += ms;
   }
 
   /** Moves time and runs the tasks that fall due, in order. */

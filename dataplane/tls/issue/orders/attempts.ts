@@ -12,6 +12,7 @@ type SavedAttempt = OrderAttempt & { readonly settings?: string | undefined };
 const schema: z.ZodType<SavedAttempt> = z.object({
   failures: z.int().min(0),
   nextTry: z.int().min(0),
+  delay: z.int().min(0).optional(),
   lastError: z.string().max(8_192),
   settings: z.string().max(64).optional(),
 });

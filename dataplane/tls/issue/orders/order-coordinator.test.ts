@@ -13,6 +13,7 @@ import { IssueError, UnfinishedError } from '../issue-error.ts';
 import { OrderCoordinator } from './order-coordinator.ts';
 
 const CA = 'https://ca.test/directory';
+const DAY = 86_400_000;
 const BEGUN = { url: 'https://ca.test/order/1', privateKey: 'a key' };
 
 /** Processes that share a certificate directory and a clock. */
@@ -106,6 +107,15 @@ test('a name backs off for a minute after three crashes during its order', async
   await assert.rejects(place(), (error) => error instanceof IssueError && error.retryAfterMs === 60_000);
   scene.clock.pass(60_000);
   await place();
+});
+
+test('a name does not back off from crashes until a time that was only reached because the clock was wrong', async () => {
+  using scene = new Scene();
+  for (let crashes = 0; crashes < 3; crashes++) await crash(scene.process('one'));
+  scene.clock.jump(-DAY);
+  let placed = 0;
+  await scene.process('one').run('a.test', CA, null, async () => void placed++);
+  assert.equal(placed, 1);
 });
 
 test('only one process orders at a time, and one that waited learns of a failure instead of repeating it', async () => {

@@ -162,8 +162,11 @@ export class OrderCoordinator {
   private throwIfCrashLooping(name: string, note: SavedOrder | null): void {
     const crashes = note?.tries ?? 0;
     if (note === null || crashes <= CRASHES_AT_ONCE) return;
-    const wait = note.at + retryDelay('validation', crashes - CRASHES_AT_ONCE, null, 0) - this.tools.clock.now();
-    if (wait > 0) throw new IssueError('validation', `${name}: the process has crashed ${crashes} times in the middle of its order`, wait);
+    const delay = retryDelay('validation', crashes - CRASHES_AT_ONCE, null, 0);
+    const wait = note.at + delay - this.tools.clock.now();
+    // A longer wait means that the time of day was set back.
+    if (wait > 0 && wait <= delay)
+      throw new IssueError('validation', `${name}: the process has crashed ${crashes} times in the middle of its order`, wait);
   }
 
   private async savedOrder(name: string, directory: string, held: StoredCertificate | null): Promise<SavedOrder | null> {

@@ -5,7 +5,8 @@ import { memoryLog } from '../../../../shared/runtime/testing/memory-log.ts';
 import { ChallengeError, IssueError } from '../issue-error.ts';
 import { type CurrentCertificate, type OrderAttempt, OrderScheduler } from './order-scheduler.ts';
 
-const DAY = 86_400_000;
+const HOUR = 3_600_000;
+const DAY = 24 * HOUR;
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
 /** An issuer with an authority controlled by the test, on a manual clock. */
@@ -198,6 +199,35 @@ test('an order that is backing off is placed immediately on request', async () =
   scene.orders[2]?.settle();
   await turn();
   assert.equal(scene.attempts.has('a.example'), false);
+});
+
+for (const kind of ['unreachable', 'validation', 'limited'] as const)
+  test(`an order that failed (${kind}) is placed again after at most twice its delay, however far the time of day is set back`, async () => {
+    for (const back of [HOUR, DAY, 1_000 * DAY]) {
+      const scene = new Scene();
+      scene.issuer.setNames(['a.test']);
+      await scene.settle(new IssueError(kind, 'a.test: the certificate of the authority has expired'));
+      const { delay = 0 } = scene.attempts.get('a.test') ?? {};
+      assert.ok(delay > 0);
+      scene.clock.jump(-back);
+      scene.clock.pass(2 * delay);
+      assert.equal(scene.orders.length, 2, `${back / HOUR} h`);
+    }
+  });
+
+test('a failed attempt that was saved before the time of day was set back delays an order by a day at most', async () => {
+  const scene = new Scene();
+  const lastError = 'a.test: no response';
+  scene.attempts.set('a.test', { failures: 1, nextTry: scene.clock.now() + 1_000 * DAY, lastError });
+  scene.attempts.set('b.test', { failures: 1, nextTry: scene.clock.now() + 1_000 * DAY, delay: HOUR, lastError });
+  scene.issuer.setNames(['a.test', 'b.test']);
+  scene.clock.pass(HOUR);
+  assert.deepEqual(
+    scene.orders.map(({ name }) => name),
+    ['b.test'],
+  );
+  scene.clock.pass(1.2 * DAY);
+  assert.equal(scene.orders.length, 2);
 });
 
 test('an order that waits for an unreachable authority is placed immediately on request, too', async () => {

@@ -3,7 +3,7 @@ import type { Log } from '../../../../shared/runtime/log/log.ts';
 import type { Random } from '../../../../shared/runtime/random.ts';
 import { ChallengeError, IssueError, type IssueFailureKind } from '../issue-error.ts';
 import { type Renewable, type RenewalWindow, renewalTime } from '../renewal/renewal-time.ts';
-import { retryDelay, withinLifetime } from './retry.ts';
+import { LONGEST_DELAY_MS, retryDelay, withinLifetime } from './retry.ts';
 
 /** Concurrent orders. */
 const MAX_CONCURRENT_ORDERS = 10;
@@ -19,6 +19,8 @@ export type OrderAttempt = {
   readonly failures: number;
   /** Milliseconds since 1970. */
   readonly nextTry: number;
+  /** How long that was after the failure (ms); absent in files of earlier versions. */
+  readonly delay?: number | undefined;
   readonly lastError: string;
 };
 
@@ -148,14 +150,25 @@ export class OrderScheduler {
     const entry = this.entries.get(name);
     if (entry === undefined || entry.ordering || this.paused) return;
     entry.cancel();
-    const { clock, attempts } = this.tools;
+    const { clock } = this.tools;
     const held = this.tools.current(name);
     if (held !== null && !held.automatic) return;
-    const due = Math.max(held === null ? 0 : this.renewalOf(name, held), attempts.get(name)?.nextTry ?? 0);
+    const due = Math.max(held === null ? 0 : this.renewalOf(name, held), this.nextTryOf(name));
     const wait = due - clock.now();
     this.setUncertified(name, held === null && wait > 0);
     if (wait <= 0) return this.enqueue(name);
     entry.cancel = clock.after(Math.min(wait, LONGEST_TIMER_MS), () => this.schedule(name));
+  }
+
+  /** If the time of day was set back, perhaps by years, the delay begins again. */
+  private nextTryOf(name: string): number {
+    const { clock, attempts } = this.tools;
+    const attempt = attempts.get(name);
+    if (attempt === null) return 0;
+    const latest = clock.now() + (attempt.delay ?? LONGEST_DELAY_MS);
+    if (attempt.nextTry <= latest) return attempt.nextTry;
+    attempts.set(name, { ...attempt, nextTry: latest });
+    return latest;
   }
 
   private renewalOf(name: string, held: CurrentCertificate): number {
@@ -223,7 +236,7 @@ export class OrderScheduler {
     const usual = retryDelay(failure.kind, away ? this.unreachable : failures, failure.retryAfterMs, random.fraction());
     const waitRequested = failure.kind === 'limited' || failure.retryAfterMs !== null;
     const delay = waitRequested ? usual : withinLifetime(usual, (this.tools.current(name)?.notAfter ?? 0) - clock.now());
-    attempts.set(name, { failures, nextTry: clock.now() + delay, lastError: reason.slice(0, MAX_REASON_LENGTH) });
+    attempts.set(name, { failures, nextTry: clock.now() + delay, delay, lastError: reason.slice(0, MAX_REASON_LENGTH) });
     log.warn({ name, reason, again_in_s: Math.round(delay / 1_000) }, 'no certificate');
   }
 

@@ -27,6 +27,9 @@ const MAX_ASKED: Readonly<Record<IssueFailureKind, number>> = {
   local: HOUR,
 };
 
+/** With the jitter. */
+export const LONGEST_DELAY_MS = 24 * HOUR * 1.2;
+
 /**
  * Milliseconds to wait after the `failures`-th consecutive failure (from 1), plus a jitter of up to a fifth by `fraction`
  * (0 to 1). `retryAfterMs` is from the authority's Retry-After; null without one.

@@ -144,6 +144,7 @@ for (const socket of [false, true]) {
         ['a.example/x', 'http://a.example/x'],
         ['a.example:8080', 'http://a.example:8080/'],
         ['HTTPS://a.example', 'https://a.example/'],
+        ['http://A.example//a/../%2E/é?b c#d', 'http://a.example//a/../%2E/%C3%A9?b%20c'],
       ] as const)
         assert.equal(JSON.parse((await send('GET', `/explain?url=${encodeURIComponent(asked)}`)).text).url, url);
       for (const query of ['?url=', '?url=a%20b', '?url=ftp%3A%2F%2Fa'])

@@ -1,5 +1,6 @@
 import type { Clock } from '../../shared/runtime/clock.ts';
 import type { Log } from '../../shared/runtime/log/log.ts';
+import type { RequestUrl } from '../../shared/values/request-url.ts';
 import type { AnalyticsSnapshot } from '../../shared/wire/analytics.ts';
 import type { TargetReport } from '../../shared/wire/apply.ts';
 import type { Alert, Overview } from '../../shared/wire/dashboard.ts';
@@ -40,7 +41,7 @@ export type AdminDependencies = {
   readonly internalRoot: () => string | null;
   /** Whether the challenge of a site has begun by itself. */
   readonly isAttacked: (domain: string) => boolean;
-  readonly explain: (url: URL) => Promise<Explanation>;
+  readonly explain: (url: RequestUrl) => Promise<Explanation>;
   readonly status: () => Omit<DataplaneStatus, 'controllers' | 'last_reload'>;
   readonly overview: (connected: Connected) => Promise<Overview>;
   readonly alerts: (connected: Connected) => Promise<Alert[]>;

@@ -1,5 +1,6 @@
 import { redacted } from '../../shared/redacted.ts';
 import { wildcardOf } from '../../shared/values/host.ts';
+import { type RequestUrl, textOf } from '../../shared/values/request-url.ts';
 import type { Problem } from '../../shared/wire/apply.ts';
 import { SOURCE_FAILED } from '../../shared/wire/errors.ts';
 import type { Explanation, FullRoute, UpstreamStatus } from '../../shared/wire/status.ts';
@@ -22,17 +23,18 @@ type ExplainTools = {
   pages(host: string): ReadonlyMap<BeaconOutcome, number>;
 };
 
-/** Explains what would happen to a request for this URL and why: a dry run in a worker, plus what the main thread knows. */
+/** Explains what would happen to a request for this URL, exactly as it is written, and why: a dry run in a worker, plus what the main thread knows. */
 export async function explain(
   { table, upstreams, certificateOf, plainHttpCertificateOf: plainOf, dryRun, pages }: ExplainTools,
-  url: URL,
+  asked: RequestUrl,
 ): Promise<Explanation> {
-  const host = url.hostname.replace(/\.$/, '');
-  const result = await dryRun({ url: url.href });
+  const { origin, target } = asked;
+  const host = origin.hostname.replace(/\.$/, '');
+  const result = await dryRun({ origin: origin.href, target });
   const owned = result?.matched == null ? undefined : table.find(result.matched);
-  const certificate = url.protocol === 'https:' ? (uncovered(host, certificateOf, owned) ?? certificateOf(host)) : plainOf(host);
+  const certificate = origin.protocol === 'https:' ? (uncovered(host, certificateOf, owned) ?? certificateOf(host)) : plainOf(host);
   const problems = problemsOf(table, host, owned);
-  const base = { url: url.href, certificate, problems, near: null };
+  const base = { url: textOf(asked), certificate, problems, near: null };
   if (result === null)
     return { ...base, verdict: 'no worker is serving', routed: false, route: null, matched: null, block: null, policies: [], targets: [] };
   const measuring = owned?.route.analytics == null ? [] : [{ name: 'analytics', verdict: describeMeasuring(pages(host)) }];

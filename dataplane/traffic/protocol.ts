@@ -212,7 +212,8 @@ export type DatabaseFile = {
   readonly filled: SharedArrayBuffer;
 };
 
-export type DryRun = { readonly url: string };
+/** The origin is a URL without a path. */
+export type DryRun = { readonly origin: string; readonly target: string };
 
 /** A listening socket of a worker, by its address and port. */
 export type ListeningSocket = { readonly name: string; readonly descriptor: number };

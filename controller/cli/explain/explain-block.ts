@@ -5,7 +5,7 @@ import type { Explanation, FullRoute } from '../../../shared/wire/status.ts';
 export function describeBlock({ block, route, url, verdict, policies }: Explanation): string | null {
   const count = route?.handles.length ?? 0;
   if (block === null) return count === 0 || verdict.startsWith('404') ? null : `none of ${count} matches: the site itself responds`;
-  const { name, stripped } = directiveOf(route, block.index, new URL(url).pathname);
+  const { name, stripped } = directiveOf(route, block.index, pathOf(url));
   const what = block.path === null ? `${name} (every path)` : `${name} ${block.path}`;
   const of = count > 1 ? `number ${block.index + 1} of ${count}` : 'the only block of the site';
   // Where other directives change the request too, the data plane's own explanation is more precise.
@@ -23,3 +23,6 @@ function directiveOf(route: FullRoute | null, index: number, path: string): { na
   const stripped = answersItself || !path.startsWith(`${prefix}/`) ? null : path.slice(prefix.length);
   return { name: 'handle_path', stripped };
 }
+
+/** The path as it is sent; a URL object would change it. */
+const pathOf = (url: string): string => /^[a-z]+:\/\/[^/]*([^?]*)/.exec(url)?.[1] ?? '/';

@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { IGNORED_HEADER, NAME } from '../../../shared/name.ts';
 import { type PublishedRoute, published, type RouteSpec, readRoute } from '../../../shared/route.ts';
 import { parseDomain, parseHost } from '../../../shared/values/host.ts';
+import { parseRequestUrl, type RequestUrl } from '../../../shared/values/request-url.ts';
 import { APPLY_CONTENT_TYPE } from '../../../shared/wire/apply.ts';
 import { displaySafe } from '../../../shared/wire/errors.ts';
 import type { ControllerStatus } from '../../../shared/wire/status.ts';
@@ -205,11 +206,10 @@ function sendOutcome(response: ServerResponse, result: ReloadResult | null): voi
 }
 
 /** `HOST[/PATH]` or a whole URL. */
-function urlOf(text: string | null): URL {
+function urlOf(text: string | null): RequestUrl {
   if (text === null || text === '') throw new ApiError('invalidQuery', 'url is missing (expected ?url=https://HOST/PATH)');
-  const url = URL.parse(/^[a-z][a-z0-9+.-]*:\/\//i.test(text) ? text : `http://${text}`);
-  if (url === null || url.hostname === '' || !/^https?:$/.test(url.protocol))
-    throw new ApiError('invalidQuery', 'url is not a URL (expected HOST[/PATH] or https://HOST/PATH)');
+  const url = parseRequestUrl(text);
+  if (url === null) throw new ApiError('invalidQuery', 'url is not a URL (expected HOST[/PATH] or https://HOST/PATH)');
   return url;
 }
 

@@ -6,6 +6,7 @@ import { systemClock } from '../../../shared/runtime/clock.ts';
 import { systemRandom } from '../../../shared/runtime/random.ts';
 import { ManualClock } from '../../../shared/runtime/testing/manual-clock.ts';
 import { memoryLog } from '../../../shared/runtime/testing/memory-log.ts';
+import { textOf } from '../../../shared/values/request-url.ts';
 import { createAnalytics } from '../../analytics/analytics.ts';
 import type { Publisher } from '../../publish/publisher.ts';
 import { restore } from '../../table/disk/restore.ts';
@@ -74,7 +75,7 @@ export class RunningAdmin {
         targetReports: () => [],
         isAttacked: () => false,
         explain: async (url) => ({
-          url: url.href,
+          url: textOf(url),
           verdict: 'dry',
           routed: false,
           route: null,

@@ -1,6 +1,8 @@
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import { normalizedPath } from '../../../shared/values/path.ts';
+import { FAULT } from '../codec/http1/fault.ts';
 import { fieldIn } from '../codec/http1/kept-lines.ts';
+import { MAX_TARGET } from '../codec/http1/request-head.ts';
 import { type Downstream, Exchange, type RequestPath } from '../exchange/exchange.ts';
 import { AMBIGUOUS_PATH } from '../exchange/own-answer.ts';
 import { ANY_PORT, type HostIndex } from '../match/host-index.ts';
@@ -65,16 +67,17 @@ export type DryRunTools = {
   readonly ports: OpenPorts;
 };
 
-/** What would happen to a GET of this URL, according to the live table and policies. Counts and sends nothing. */
+/** What would happen to a GET of this target, according to the live table and policies. Counts and sends nothing. */
 export function dryRun(request: DryRun, { index, policies: tools, clock, ports }: DryRunTools): DryRunResult {
-  const url = new URL(request.url);
+  const url = new URL(request.origin);
+  const { target } = request;
   const host = url.hostname.replace(/\.$/, '');
   const secure = url.protocol === 'https:';
   const port = arrivalPort(url, ports);
   const route = index.find(host, port);
   const x = new Exchange(DISCARD, NOWHERE, {
     method: 'GET',
-    target: `${url.pathname}${url.search}`,
+    target,
     host,
     hostField: url.host,
     fields: `Host: ${url.host}\r\n`,
@@ -107,6 +110,7 @@ export function dryRun(request: DryRun, { index, policies: tools, clock, ports }
     const words = `the TLS connection is passed through to ${targets.map(({ address }) => address).join(', ') || 'no target'}`;
     return { ...nothing, routed: true, matched: passed.route.domain, verdict: words, targets };
   }
+  if (target.length > MAX_TARGET) return { ...nothing, routed: false, verdict: `${FAULT.longTarget.status}: ${FAULT.longTarget.reason}` };
   if (route === null) return { ...nothing, routed: false, verdict: `404: ${unrouted(host, port, index)}` };
   x.route = route;
   x.path = normalizedPath(rawPath(x.target));
@@ -129,7 +133,7 @@ export function dryRun(request: DryRun, { index, policies: tools, clock, ports }
   if (block.errorPages !== null) asked.push({ name: 'handle_errors', words: block.errorPages.explain(), answers: false });
   const answering = asked.find(({ answers }) => answers);
   const targets = block.pool === null ? [] : targetsOf(block.pool);
-  if (answering === undefined && block.pool !== null) asked.push(...forwarded(x, `${url.pathname}${url.search}`));
+  if (answering === undefined && block.pool !== null) asked.push(...forwarded(x, target));
   const verdict = answering === undefined ? last.words : `answered by ${answering.name}: ${answering.words}`;
   return {
     port,

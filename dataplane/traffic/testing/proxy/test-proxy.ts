@@ -3,6 +3,7 @@ import { systemRandom } from '../../../../shared/runtime/random.ts';
 import { ManualClock } from '../../../../shared/runtime/testing/manual-clock.ts';
 import { memoryLog } from '../../../../shared/runtime/testing/memory-log.ts';
 import type { Cidr } from '../../../../shared/values/cidr.ts';
+import { parseRequestUrl } from '../../../../shared/values/request-url.ts';
 import { createLedger, type Ledger } from '../../../ledger/ledger.ts';
 import { targetKey } from '../../../ledger/targets.ts';
 import type { PublishedCertificate } from '../../listener/certificates.ts';
@@ -201,7 +202,9 @@ export class ProxyFixture {
 
   /** What would happen to a GET of this URL. */
   dryRun(url: string): DryRunResult {
-    this.worker.handle({ kind: 'dry-run', id: 0, request: { url } });
+    const asked = parseRequestUrl(url);
+    if (asked === null) throw new Error(`not a URL: ${url}`);
+    this.worker.handle({ kind: 'dry-run', id: 0, request: { origin: asked.origin.href, target: asked.target } });
     const answer = this.messages.findLast((message) => message.kind === 'dry-run');
     if (answer === undefined) throw new Error('no dry run');
     return answer.result;

@@ -25,8 +25,10 @@ export async function purgeOne(
   const url = request.url ?? '';
   const slash = url.indexOf('/', COLLECTION.length);
   if (host === '' || slash < 0) throw new ApiError('missingKey');
-  const count = await removed(purge, { kind: 'target', host: hostOf(host), target: url.slice(slash) });
-  if (count > 0) return sendJson(response, 200, { purged: true });
+  for (const target of targetsOf(url.slice(slash))) {
+    const count = await removed(purge, { kind: 'target', host: hostOf(host), target });
+    if (count > 0) return sendJson(response, 200, { purged: true });
+  }
   sendJson(response, 404, { purged: false, reason: 'not found' });
 }
 
@@ -67,6 +69,9 @@ async function removed(purge: AdminDependencies['purge'], which: Purge): Promise
     throw error;
   }
 }
+
+/** What `/{path}` can mean: a path may have its leading slash already, or begin with two. */
+const targetsOf = (rest: string): readonly string[] => (rest.startsWith('//') ? [rest.slice(1), rest] : [rest]);
 
 /** Without a port, which keys of routes don't have either. */
 const hostOf = (text: string): string =>

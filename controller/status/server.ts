@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { authorized } from '../../shared/api/bearer-token.ts';
 import { ConnectionRoom } from '../../shared/api/connection-room.ts';
-import { foreignRequest, type KnownBy, onThisMachine } from '../../shared/api/foreign-request.ts';
+import { foreignRequest, type KnownBy, onSocket, onThisMachine } from '../../shared/api/foreign-request.ts';
 import { NAME } from '../../shared/name.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
 import { createServer } from '../../shared/runtime/http/node-http.ts';
@@ -71,7 +71,7 @@ function keepListening(tools: StatusServerTools, path: string): () => Promise<vo
   let stopped = false;
   let failures = 0;
   const attempt = async (): Promise<Server | null> => {
-    const server = open(tools, { needsToken: false, known: onThisMachine([NAME]) });
+    const server = open(tools, { needsToken: false, known: onSocket });
     try {
       await listenUnix(server, path);
       return server;

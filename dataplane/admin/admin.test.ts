@@ -161,12 +161,14 @@ test('a cross-site browser request is answered with 403 on TCP and on the socket
   for (let times = 0; times < 60; times++) assert.equal((await api.request('GET', '/routes')).status, 200);
 });
 
-test('accepts its own name on the socket, local addresses, localhost and the host it listens on as Host', async () => {
+test('accepts any name without a dot on the socket, local addresses, localhost and the host it listens on as Host', async () => {
   await using api = await RunningAdmin.start();
   const status = async (host: string, socket: boolean) => (await api.request('GET', '/routes', { socket, headers: { host } })).status;
   for (const host of ['localhost', '127.0.0.1:6190', '[::1]:9000', '192.0.2.1'])
     for (const socket of [false, true]) assert.equal(await status(host, socket), 200, host);
-  assert.deepEqual([await status('sluice', true), await status('sluice', false)], [200, 403]);
+  for (const host of ['sluice', 'unix', 'Docker:80', '_'])
+    assert.deepEqual([await status(host, true), await status(host, false)], [200, 403]);
+  for (const host of ['rebound.example', 'app.localhost', 'a%2Eb']) assert.equal(await status(host, true), 403, host);
 });
 
 test('a route can be created, replaced regardless of case, listed and deleted, and is returned with its six members', async () => {

@@ -4,8 +4,7 @@ import type { AddressInfo, Socket } from 'node:net';
 import express, { type ErrorRequestHandler } from 'express';
 import { authorized } from '../../shared/api/bearer-token.ts';
 import { ConnectionRoom } from '../../shared/api/connection-room.ts';
-import { foreignRequest, type KnownBy, onThisMachine } from '../../shared/api/foreign-request.ts';
-import { NAME } from '../../shared/name.ts';
+import { foreignRequest, type KnownBy, onSocket, onThisMachine } from '../../shared/api/foreign-request.ts';
 import { published } from '../../shared/route.ts';
 import { createServer } from '../../shared/runtime/http/node-http.ts';
 import { listenUnix } from '../../shared/runtime/http/unix-socket.ts';
@@ -81,7 +80,7 @@ export class Admin {
 
   /** Opens the Unix socket, mode 0600. @throws SocketInUseError or the system's error. */
   async listenSocket(path: string): Promise<void> {
-    await listenUnix(this.serve({ needsToken: false, known: onThisMachine([NAME]) }).server, path);
+    await listenUnix(this.serve({ needsToken: false, known: onSocket }).server, path);
   }
 
   /** Opens the probe listener: /health, /ready and /metrics, without a token and without counting against the limit. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { foreignRequest, type KnownBy, onThisMachine } from './foreign-request.ts';
+import { foreignRequest, type KnownBy, onSocket, onThisMachine } from './foreign-request.ts';
 
 type Case = readonly [what: string, headers: Record<string, string>, url?: string];
 
@@ -64,4 +64,12 @@ test('a service with a certificate accepts the names and addresses it covers, an
     assert.equal(asks(host), null, host);
   for (const host of ['localhost:6190', '127.0.0.1', '192.0.2.8', 'other.example'])
     assert.equal(asks(host), 'not in the certificate', host);
+});
+
+test('a service on a socket accepts a name without a dot, an address and an empty Host, but no page of them', () => {
+  const asked = (host: string, more: Record<string, string> = {}) =>
+    foreignRequest({ url: '/', headers: { host, ...more }, headersDistinct: { host: [host] } }, onSocket);
+  for (const host of ['', 'unix', 'sluice:80', 'localhost.', '127.0.0.1', '[::1]']) assert.equal(asked(host), null, host);
+  for (const host of ['rebound.example', 'app.localhost', '127.1', 'a/b', 'a%2eb']) assert.equal(asked(host), onSocket.otherName, host);
+  for (const host of ['', 'unix']) assert.notEqual(asked(host, { origin: 'http://rebound.example' }), null, host);
 });

@@ -24,6 +24,15 @@ export const onThisMachine = (names: readonly string[]): KnownBy => ({
   otherName: 'the requested host is neither an address nor localhost nor a name of this service (Host)',
 });
 
+/** As clients name a socket that has no host: `unix`, `docker`, or nothing. */
+const PLACEHOLDER = /^[a-z0-9_-]*$/;
+
+/** A service on a Unix socket. Names on the internet have a dot, and no browser leaves the name out. */
+export const onSocket: KnownBy = {
+  knows: (host) => PLACEHOLDER.test(host) || isIP(host) !== 0,
+  otherName: 'the requested host is neither an address nor a name without a dot (Host)',
+};
+
 /** The authority of a target in absolute form, which replaces Host (RFC 9112 3.2.2). */
 const ABSOLUTE_FORM = /^[a-z][a-z0-9+.-]*:\/\/([^/?#]*)/i;
 

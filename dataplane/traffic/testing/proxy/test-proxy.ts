@@ -31,6 +31,8 @@ export type ReplacedParts = {
   readonly compare?: Compare;
   readonly maxPerTarget?: number;
   readonly blockKinds?: BlockKinds;
+  /** The number of the worker among those that serve, which decides what target is first; 0 by default. */
+  readonly slot?: number;
   /** A database; none by default. */
   readonly countries?: CountryDatabase | null;
   /** Receives the worker's messages to the index of the cache; by default there is no answer. */
@@ -72,12 +74,12 @@ export class ProxyFixture {
   private constructor(
     routes: readonly RouteInput[],
     settings: Partial<TrafficSettings>,
-    { countries = null, onCache, ...parts }: ReplacedParts,
+    { countries = null, onCache, slot = 0, ...parts }: ReplacedParts,
   ) {
     this.worker = new TrafficWorker({
       start: {
         worker: 1,
-        slot: 1,
+        slot,
         ledger: this.ledger.buffers,
         hashKey: Buffer.alloc(16),
         countries,

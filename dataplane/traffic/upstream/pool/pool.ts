@@ -37,7 +37,7 @@ export class Pool {
   private readonly healthFlags: readonly (HealthFlag | null)[] | null;
   /** Targets that are shutting down, and may still serve. */
   private readonly leaving: readonly Endpoint[];
-  private next = 0;
+  private next: number;
   private nextLeaving = 0;
   readonly endpoints: readonly Endpoint[];
   /** Time limits for its targets. */
@@ -59,7 +59,8 @@ export class Pool {
   /** Whether a newer table has replaced it. */
   closed = false;
 
-  constructor(members: readonly Member[], options: Omit<PoolSpec<unknown>, 'upstreams'>, policy: Policy) {
+  /** `first`: which turn comes first; each worker has its own, so that few requests on connections to several workers are shared out, too. */
+  constructor(members: readonly Member[], options: Omit<PoolSpec<unknown>, 'upstreams'>, policy: Policy, first: number) {
     const { transport, lb_policy: balancing, passive_health: passive, slow_start_secs: secs, max_in_flight: concurrency } = options;
     this.limits = limitsOf(transport);
     this.balancing = balancing ?? null;
@@ -76,6 +77,7 @@ export class Pool {
     const turns = interleave(candidates);
     this.balancer = policy(candidates, (x, now) => this.roundRobin(now, x));
     this.turns = turns.map(({ endpoint }) => endpoint);
+    this.next = turns.length > 0 ? first % turns.length : 0;
     this.healthFlags = turns.some(({ healthFlag }) => healthFlag !== null) ? turns.map(({ healthFlag }) => healthFlag) : null;
     this.leaving = able.filter(({ state }) => state === 'draining').map(({ endpoint }) => endpoint);
   }
@@ -222,7 +224,7 @@ export class Pools {
 
   /** `domain` is the certificate name to verify if the target is an IP literal. An opened pool claims its targets until it is closed. */
   open(domain: string, pool: PoolSpec<UpstreamSpec>): Pool {
-    const { targets, clock } = this.endpoints.tools;
+    const { targets, clock, slot } = this.endpoints.tools;
     const { upstreams, tls, health, transport: spec, lb_policy: balancing = null, max_in_flight: concurrency } = pool;
     const transport = transportOf(spec);
     const members = upstreams.map((upstream): Member => {
@@ -248,7 +250,7 @@ export class Pools {
       const named = new Map(candidates.map((candidate) => [candidate, names.get(candidate) ?? '']));
       return compileBalancer(balancing, domain, named, roundRobin, this.tools);
     };
-    return new Pool(members, pool, policy);
+    return new Pool(members, pool, policy, slot);
   }
 }
 

@@ -113,3 +113,12 @@ test("a draining target is used only if there is no other and the request can't 
   assert.equal((await waiting.readAnswer()).body, 'staying');
   assert.equal(leaving.requests.length, 1);
 });
+
+test('each worker begins with another target, so that the first requests on connections to several workers are shared out', async () => {
+  using one = await UpstreamFixture.serving(ok('one'));
+  using two = await UpstreamFixture.serving(ok('two'));
+  const routes = [route([{ address: one.address }, { address: two.address }])];
+  using first = await ProxyFixture.with(routes, {}, { slot: 0 });
+  using second = await ProxyFixture.with(routes, {}, { slot: 1 });
+  assert.deepEqual([await asked(first), await asked(second), await asked(second), await asked(first)], ['one', 'two', 'one', 'two']);
+});

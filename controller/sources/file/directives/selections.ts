@@ -1,15 +1,16 @@
 import type { Condition } from '../../../../shared/condition.ts';
+import { FirstCovering } from './first-covering.ts';
 
 /** The path and the matcher that a block is for. */
 export type Selection = { readonly path: string | null; readonly match: Condition | null };
 
 /** What the blocks of a site so far are for, so that a new one need not be compared with each of thousands. */
 export class Selections {
-  private readonly patterns = new Set<string | null>();
+  private readonly patterns = new FirstCovering<true>();
   private readonly matchers = new Set<Condition>();
 
   add({ path, match }: Selection): void {
-    if (match === null) this.patterns.add(path);
+    if (match === null) this.patterns.add(path, true);
     else this.matchers.add(match);
   }
 
@@ -20,9 +21,6 @@ export class Selections {
   }
 
   private mayCover(path: string | null): boolean {
-    if (this.patterns.has(null) || this.patterns.has('/*') || this.patterns.has(path)) return true;
-    if (path === null) return false;
-    for (let length = 1; length <= path.length; length++) if (this.patterns.has(`${path.slice(0, length)}*`)) return true;
-    return false;
+    return this.patterns.find(path) === true;
   }
 }

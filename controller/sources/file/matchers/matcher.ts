@@ -10,8 +10,10 @@ import { KINDS } from './matcher-kinds.ts';
 /** A named matcher, `@name …`, and whether it is used. */
 export type Matcher = { readonly name: Word; readonly condition: Condition; used: boolean };
 
-/** The matchers available in a block: its own and those of the enclosing blocks. */
-export type Matchers = ReadonlyMap<string, Matcher>;
+/** The matchers available in a block: its own and those of the enclosing blocks. Those are not copied: there may be thousands of both. */
+export type Matchers = { readonly own: ReadonlyMap<string, Matcher>; readonly around: Matchers | null };
+
+export const NO_MATCHERS: Matchers = { own: new Map(), around: null };
 
 const NAME = /^@[A-Za-z0-9_-]{1,64}$/;
 const MAX_EXCEPTIONS = 50;
@@ -32,7 +34,7 @@ export function readMatchers(
   report: DiagnosticReport,
 ): { matchers: Matchers; rest: DirectiveBlock } {
   if (!block.lines.some(({ name }) => isMatcher(name))) return { matchers: around, rest: block };
-  const matchers = new Map(around);
+  const matchers = new Map<string, Matcher>();
   const own = new Map<string, Word>();
   for (const line of block.lines) {
     const { name } = line;
@@ -44,31 +46,37 @@ export function readMatchers(
     else if (earlier) report.error(name, `${unquoted(name.text)} is already defined in ${lineOf(earlier, name)}; rename one of them`);
     else matchers.set(name.text, { name, condition: readCondition(line, report), used: false });
   }
-  return { matchers, rest: { open: block.open, lines: block.lines.filter(({ name }) => !isMatcher(name)) } };
+  return { matchers: { own: matchers, around }, rest: { open: block.open, lines: block.lines.filter(({ name }) => !isMatcher(name)) } };
 }
 
 /** The unused matchers of a block. Those of an imported text may be for others. */
 export function reportUnused(block: DirectiveBlock, matchers: Matchers, report: DiagnosticReport): void {
   for (const { name } of block.lines) {
-    const matcher = isMatcher(name) ? matchers.get(name.text) : undefined;
+    const matcher = isMatcher(name) ? matchers.own.get(name.text) : undefined;
     if (matcher?.name === name && !matcher.used && !name.from) report.warn(name, `nothing uses the matcher ${unquoted(name.text)}`);
   }
 }
 
 /** The condition of a named matcher; undefined, and an error, if there is none. */
 export function conditionFor(directive: string, word: Word, matchers: Matchers, report: DiagnosticReport): Condition | undefined {
-  const matcher = matchers.get(word.text);
+  const matcher = matcherOf(word.text, matchers);
   if (matcher) {
     matcher.used = true;
     return matcher.condition;
   }
-  const meant = didYouMean(word.text, [...matchers.keys()]);
+  const meant = didYouMean(word.text, namesOf(matchers));
   report.error(
     word,
     `${directive} ${quote(word.text)}: no matcher has this name here${meant || '; define it in the site, as in @api path /api/*'}`,
   );
   return undefined;
 }
+
+function matcherOf(name: string, { own, around }: Matchers): Matcher | undefined {
+  return own.get(name) ?? (around === null ? undefined : matcherOf(name, around));
+}
+
+const namesOf = ({ own, around }: Matchers): string[] => [...(around === null ? [] : namesOf(around)), ...own.keys()];
 
 /** Errors are reported; the valid parts are returned, so that the matcher does not appear to be missing. */
 function readCondition(line: Directive, report: DiagnosticReport): Condition {

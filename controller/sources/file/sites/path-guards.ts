@@ -3,6 +3,7 @@ import { unquoted } from '../../../../shared/config-file/quote.ts';
 import type { Position } from '../../../../shared/config-file/word.ts';
 import { BLOCK_POLICIES } from '../../../../shared/policy/policies.ts';
 import type { RespondSpec } from '../../../../shared/route.ts';
+import { FirstCovering } from '../directives/first-covering.ts';
 import type { Context, HandleDraft, SiteDraft } from '../directives/rule.ts';
 
 type SourceWords = Context['sourceWords'];
@@ -20,10 +21,11 @@ export function reportPathGuards(site: SiteDraft, { report, sourceWords }: Pick<
       first.place,
       'guarded paths are compared with regard to case: where the upstream takes /ADMIN for /admin, write path_case insensitive in the site, else path_case sensitive',
     );
+  const open = openPaths(site, sourceWords);
   for (const { place, paths } of guards)
     for (const path of paths) {
       const bare = /^\/.*[^/](?=\/\*$)/.exec(path)?.[0];
-      if (bare !== undefined && !paths.some((other) => covers(other, bare)) && isOpen(bare, site, sourceWords))
+      if (bare !== undefined && !paths.some((other) => covers(other, bare)) && open(bare))
         report.warn(
           place,
           `${unquoted(path)} leaves ${unquoted(bare)} open, which it does not match: guard both, or write redir ${unquoted(bare)} ${unquoted(bare)}/ 308 in the site`,
@@ -54,14 +56,20 @@ const isGuarded = (draft: SiteDraft): boolean => {
   return asks(draft) || (respond != null && isRefusal(respond)) || responds.some(isRefusal);
 };
 
-/** Whether a path is handled by an unrestricted block. */
-function isOpen(path: string, site: SiteDraft, sourceWords: SourceWords): boolean {
+/** Whether a path is handled by an unrestricted block. A site may have thousands of blocks, and guard each. */
+function openPaths(site: SiteDraft, sourceWords: SourceWords): (path: string) => boolean {
   const { redirects = [], upstreams = [], respond } = site.members;
-  if (asks(site) || redirects.some((spec) => !spec.match && covers(spec.from, path))) return false;
-  if (ofDirectives(site, sourceWords).some(({ paths }) => paths.some((pattern) => covers(pattern, path)))) return false;
-  const block = site.handles.find(({ path: pattern, match }) =>
-    match === null ? covers(pattern, path) : match.path?.some((one) => covers(one, path)) === true,
-  );
-  if (block !== undefined) return !isGuarded(block.draft) && (block.draft.members.redirects ?? []).length === 0;
-  return upstreams.length > 0 || respond != null;
+  if (asks(site)) return () => false;
+  const answered = new FirstCovering<true>();
+  for (const spec of redirects) if (!spec.match) answered.add(spec.from, true);
+  for (const pattern of ofDirectives(site, sourceWords).flatMap(({ paths }) => paths)) answered.add(pattern, true);
+  const blocks = new FirstCovering<SiteDraft>();
+  for (const { path, match, draft } of site.handles)
+    for (const pattern of match === null ? [path] : (match.path ?? [])) blocks.add(pattern, draft);
+  return (path) => {
+    if (answered.find(path) === true) return false;
+    const block = blocks.find(path);
+    if (block !== undefined) return !isGuarded(block) && (block.members.redirects ?? []).length === 0;
+    return upstreams.length > 0 || respond != null;
+  };
 }

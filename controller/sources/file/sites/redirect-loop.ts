@@ -1,9 +1,9 @@
-import { covers } from '../../../../shared/config-file/path-pattern.ts';
 import { quote, unquoted as shown } from '../../../../shared/config-file/quote.ts';
 import { lineOf, type Word } from '../../../../shared/config-file/word.ts';
 import type { RedirectSpec } from '../../../../shared/route.ts';
 import { normalizedPath } from '../../../../shared/values/path.ts';
 import type { DiagnosticReport } from '../diagnostics/diagnostics.ts';
+import { FirstCovering } from '../directives/first-covering.ts';
 import type { Context, SiteDraft } from '../directives/rule.ts';
 
 /** Longer loops are not searched for, because no browser follows so many redirects. */
@@ -33,12 +33,18 @@ export function reportRedirectLoops(
   const all = [...ofSite, ...ofBlocks.flatMap(({ lines }) => lines)];
   if (all.length === 0) return;
   const goals = new Map(all.map((line) => [line, goalOf(line, hosts)]));
+  const linesOfSite = indexed(ofSite);
+  const linesOfBlocks = new FirstCovering<FirstCovering<Line>>();
+  for (const { path, lines } of ofBlocks) linesOfBlocks.add(path, indexed(lines));
   /** The line that redirects every path of a pattern, if that is certain. */
-  const answering = (pattern: string): Line | undefined => {
-    const own = ofSite.find(({ spec }) => covers(spec.from, pattern));
-    return own ?? ofBlocks.find(({ path }) => covers(path, pattern))?.lines.find(({ spec }) => covers(spec.from, pattern));
-  };
+  const answering = (pattern: string): Line | undefined => linesOfSite.find(pattern) ?? linesOfBlocks.find(pattern)?.find(pattern);
   for (const line of all) reportLoop(line, goals, answering, report);
+}
+
+function indexed(lines: readonly Line[]): FirstCovering<Line> {
+  const index = new FirstCovering<Line>();
+  for (const line of lines) index.add(line.spec.from, line);
+  return index;
 }
 
 function reportLoop(

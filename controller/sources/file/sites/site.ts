@@ -11,7 +11,7 @@ import { SITE_RULES } from '../directives/directives.ts';
 import { OTHER_NAMES } from '../directives/other-names.ts';
 import { type Context, emptyDraft, type HandleDraft, type SiteDraft } from '../directives/rule.ts';
 import { divideGroups } from '../directives/split.ts';
-import { conditionFor, type Matchers, readMatchers, reportUnused } from '../matchers/matcher.ts';
+import { conditionFor, type Matchers, NO_MATCHERS, readMatchers, reportUnused } from '../matchers/matcher.ts';
 import type { SiteBlock } from '../tree/syntax.ts';
 import { readLines } from './block.ts';
 import { reportPathGuards } from './path-guards.ts';
@@ -70,8 +70,6 @@ function keepToTheirPool({ ofPool, handles: inside }: SiteDraft): void {
     for (const member of ofPool) if (members[member] === undefined) members[member] = null;
   }
 }
-
-const NO_MATCHERS: Matchers = new Map();
 
 /** Reads the blocks inside one whose matchers are `around`. */
 function blockReader(around: Matchers, shared: SharedContext): Context['readBlock'] {

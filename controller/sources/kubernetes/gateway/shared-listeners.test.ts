@@ -104,8 +104,8 @@ test('each port of a host requires the client certificates that the owner of the
     ] as const) {
       const odd = { port: 8_443, ...(hostname && { hostname }), requires: other };
       const expected = [own ? 'infra' : null, other ? 'odd' : null];
-      for (const order of [false, true]) {
-        const { whose, ports } = order ? beside({ ...OWN, requires: own }, odd, true) : beside({ ...OWN, requires: own }, odd, false);
+      for (const hasRoute of [false, true]) {
+        const { whose, ports } = beside({ ...OWN, requires: own }, odd, hasRoute);
         assert.deepEqual([ports, whose], [[443, 8_443], expected], `${hostname} ${own} ${other}`);
       }
     }

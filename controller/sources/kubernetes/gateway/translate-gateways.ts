@@ -17,6 +17,7 @@ import { Grants } from './grants.ts';
 import { type GatewayHost, gatewayHost } from './hosts/gateway-hosts.ts';
 import { HostRules } from './hosts/host-rules.ts';
 import { domainOf } from './hosts/hostnames.ts';
+import { conflictsOf, type LostHost, lostByCertificates } from './hosts/lost-hosts.ts';
 import { type HostPassthroughs, tlsHosts } from './hosts/tls-hosts.ts';
 import { allowsNamespace, type BoundListener, bindListeners } from './listeners.ts';
 import { mapPort, type PortMap } from './port-map.ts';
@@ -35,6 +36,8 @@ export type GatewayTranslation = {
   /** Where TLS connections are passed on to, by domain. */
   readonly passthroughs: ReadonlyMap<string, HostPassthroughs>;
   readonly gateways: readonly { readonly gateway: Gateway; readonly listeners: readonly BoundListener[] }[];
+  /** The hosts of listeners that others have. */
+  readonly lost: readonly LostHost[];
   readonly routes: readonly JudgedRoute[];
   readonly statuses: readonly DesiredStatus[];
   /** The ports of the data plane that listeners need; null if this controller serves no Gateway. */
@@ -50,6 +53,7 @@ const NOTHING: GatewayTranslation = {
   hosts: new Map(),
   passthroughs: new Map(),
   gateways: [],
+  lost: [],
   routes: [],
   statuses: [],
   defaults: [],
@@ -113,15 +117,21 @@ export function translateGateways(
     targets,
     (name, place) => {
       const other = others.get(domainOf(name));
-      return [...(other?.hasHttps ? [other.meta] : []), ...rules.namingHttps(name, place)];
+      return [...(other?.hasHttps ? [{ meta: other.meta, bound: null }] : []), ...rules.namingHttps(name, place)];
     },
   );
-  const passthroughs = new Map([...byHost].map(([name, entries]) => [domainOf(name) as string, entries]));
+  const passthroughs = new Map([...byHost.passthroughs].map(([name, entries]) => [domainOf(name) as string, entries]));
+  const lost = [...lostByCertificates(hosts.values()), ...byHost.lost];
+  const passedOn = Map.groupBy(byHost.lost, ({ bound }) => bound);
+  const serving = [...hosts.values()].flatMap(({ name, listeners }) =>
+    listeners.filter((bound) => !passedOn.get(bound)?.some((one) => one.name === name)),
+  );
+  const conflicts = conflictsOf(lost, new Set([...serving, ...byHost.serving]));
 
   const statuses = [
     ...classes.map(classStatus),
     ...bound.map(({ gateway, address, listeners, sets }) =>
-      gatewayStatus(gateway, address, listeners, attached, attachedSets(listeners, sets)),
+      gatewayStatus(gateway, address, listeners, attached, attachedSets(listeners, sets), conflicts),
     ),
     ...bound.flatMap(({ listeners, sets, refusedSets }) => [
       ...sets.map((set) =>
@@ -130,9 +140,10 @@ export function translateGateways(
           listeners.filter(({ owner }) => owner.meta.uid === set.meta.uid),
           attached,
           true,
+          conflicts,
         ),
       ),
-      ...refusedSets.map((set) => listenerSetStatus(set, [], attached, false)),
+      ...refusedSets.map((set) => listenerSetStatus(set, [], attached, false, conflicts)),
     ]),
     ...[...http, ...tls].map(({ route, attachments, verdicts }) => routeStatus(route, attachments, verdicts)),
     ...policies.judged.map((judged) => policyStatus(judged, gatewaysUsing(judged.policy, http))),
@@ -142,6 +153,7 @@ export function translateGateways(
     hosts,
     passthroughs,
     gateways: bound,
+    lost,
     routes: [...http, ...tls],
     statuses,
     defaults,

@@ -31,6 +31,8 @@ export type GatewayHost = {
   readonly secrets: readonly string[];
   /** Whether those are of its owner's listeners. */
   readonly isOwnSecret: boolean;
+  /** The listeners whose own Secrets are therefore not presented. */
+  readonly unpresented: readonly BoundListener[];
   readonly clientRules: ClientRules;
   /** The listeners that serve it, first those of the route that has it. */
   readonly listeners: readonly BoundListener[];
@@ -53,7 +55,7 @@ export function gatewayHost(name: Hostname, rules: HostRules, map: PortMap, back
   const isOfOther = other !== undefined && isOlderThanAll(other, name, all, allLists);
   const isOwn = isOfOther ? listenersOf(other, name, rules, allLists) : ownListeners(name, rules, allLists);
   const usual = other === undefined ? undefined : requiredBy(all.flatMap(({ listeners }) => listeners.filter(isOwn)));
-  const owned = all.map((one, at) => ({ ...one, isOwn: isOfOther ? isOwn : ownListeners(name, rules, allLists.slice(at, at + 1)) }));
+  const owned = all.map((one, at) => ({ ...one, isOwn: isOfOther ? isOwn : ownersAt(one, name, rules, allLists[at] ?? []) }));
   const { found, conflicting, rules: clients } = clientRules(owned, usual, isOwn, map);
   const lists = conflicting.length === 0 ? allLists : found.map(({ listeners }) => rules.rulesFor(name, listeners));
   const places = found.map(
@@ -68,11 +70,13 @@ export function gatewayHost(name: Hostname, rules: HostRules, map: PortMap, back
   const own = listeners.filter(isOwn);
   const isOwnSecret = own.some(({ secrets }) => secrets.length > 0);
   const presenting = isOwnSecret ? own : listeners;
+  const shown = new Set(presenting.flatMap(({ listener, secrets }) => (listener.hostname === null ? [] : secrets)));
   return {
     ...{ name, blocks, refused, isOfOther, listeners, conflicting, isOwnSecret },
     clientRules: clients,
     ports: [...new Set(places.map(({ port }) => mapPort(map, port)))],
-    secrets: [...new Set(presenting.flatMap(({ listener, secrets }) => (listener.hostname === null ? [] : secrets)))],
+    secrets: [...shown],
+    unpresented: listeners.filter(({ listener, secrets }) => listener.hostname !== null && secrets.some((secret) => !shown.has(secret))),
   };
 }
 
@@ -90,6 +94,10 @@ function listenersOf({ namespace }: Meta, name: Hostname, rules: HostRules, list
   const own = [...routes].filter(({ meta }) => meta.namespace === namespace);
   return (bound) => bound.owner.meta.namespace === namespace || own.some((route) => rules.isAttached(route, name, bound));
 }
+
+/** The listeners at a place of its oldest route there; those of the oldest Gateway if there is no route. */
+const ownersAt = ({ listeners: [oldest] }: Place, name: Hostname, rules: HostRules, list: readonly RuleMatch[]): IsOwn =>
+  list.length === 0 ? (bound) => bound.gateway === oldest?.gateway : ownListeners(name, rules, [list]);
 
 /** Those of the oldest route; all if there is no route. */
 function ownListeners(name: Hostname, rules: HostRules, lists: readonly (readonly RuleMatch[])[]): IsOwn {

@@ -18,6 +18,9 @@ export type RuleMatch = {
 /** Where connections arrive: a port of listeners, and an address of the proxy if each Gateway has its own, else null. */
 export type ListenAddress = { readonly address: string | null; readonly port: number };
 
+/** An object that names a host; `bound` if it is a listener. */
+export type NamingObject = { readonly meta: Meta; readonly bound: BoundListener | null };
+
 /** The routes of a listener by the host name that they have there. */
 type Routes = Map<Hostname, HttpRoute[]>;
 type Listeners = { readonly place: ListenAddress; readonly byName: Map<Hostname, BoundListener[]> };
@@ -81,13 +84,16 @@ export class HostRules {
   }
 
   /** The listeners for HTTPS at a place that are for exactly this host, and the routes that name it there. */
-  namingHttps(name: Hostname, place: ListenAddress): Meta[] {
+  namingHttps(name: Hostname, place: ListenAddress): NamingObject[] {
     const { byName = new Map<Hostname, BoundListener[]>() } = this.listeners.get(this.keyOf(place)) ?? {};
     const https = coveringNames(name)
       .flatMap((covering) => byName.get(covering) ?? [])
       .filter(({ listener }) => listener.protocol === 'HTTPS');
-    const listeners = https.filter(({ listener }) => listener.hostname === name).map(({ owner }) => owner.meta);
-    return [...listeners, ...https.flatMap((bound) => (this.routes.get(bound)?.get(name) ?? []).map(({ meta }) => meta))];
+    const listeners = https.filter(({ listener }) => listener.hostname === name).map((bound) => ({ meta: bound.owner.meta, bound }));
+    return [
+      ...listeners,
+      ...https.flatMap((bound) => (this.routes.get(bound)?.get(name) ?? []).map(({ meta }) => ({ meta, bound: null }))),
+    ];
   }
 
   /** Whether a route has a host at a listener. */

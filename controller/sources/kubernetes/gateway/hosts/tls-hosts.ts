@@ -1,18 +1,27 @@
 import { MAX_PORTS } from '../../../../../shared/limits.ts';
 import type { RouteInput } from '../../../../../shared/route.ts';
-import { byAge, type Meta } from '../../objects/meta.ts';
+import { byAge, nameOf } from '../../objects/meta.ts';
 import type { TlsRoute } from '../../objects/tls-route.ts';
 import type { Attachment } from '../attachments.ts';
 import type { BoundListener } from '../listeners.ts';
 import { mapPort, type PortMap } from '../port-map.ts';
 import type { RouteBackends } from '../rules/route-backends.ts';
-import type { ListenAddress } from './host-rules.ts';
+import type { ListenAddress, NamingObject } from './host-rules.ts';
 import { coveringNames, type Hostname } from './hostnames.ts';
+import type { LostHost } from './lost-hosts.ts';
 
 export type HostPassthroughs = NonNullable<RouteInput['tls_passthrough']>;
 type Upstreams = NonNullable<HostPassthroughs[number]['upstreams']>;
 
-export type EndingAt = (name: Hostname, place: ListenAddress) => readonly Meta[];
+export type EndingAt = (name: Hostname, place: ListenAddress) => readonly NamingObject[];
+
+export type TlsHosts = {
+  readonly passthroughs: ReadonlyMap<Hostname, HostPassthroughs>;
+  /** The listeners that pass on the connections for a host, or close them. */
+  readonly serving: ReadonlySet<BoundListener>;
+  /** The hosts of listeners that others have: those that pass connections on, and those that end TLS. */
+  readonly lost: readonly LostHost[];
+};
 
 /** A listener that passes connections on, with the routes of each of its hosts, the oldest first. */
 type Passing = { readonly bound: BoundListener; readonly routes: Map<Hostname, TlsRoute[]> };
@@ -28,7 +37,7 @@ export function tlsHosts(
   map: PortMap,
   backends: RouteBackends,
   endingAt: EndingAt,
-): ReadonlyMap<Hostname, HostPassthroughs> {
+): TlsHosts {
   const passing = listeners
     .filter(({ isServed, listener }) => isServed && listener.protocol === 'TLS')
     .map((bound): Passing => ({ bound, routes: routesOf(bound, attachments) }));
@@ -36,8 +45,12 @@ export function tlsHosts(
   const isClosed = passing.some(({ bound }) => !ending.has(placeKey(bound)));
   const own = passing.flatMap(({ bound, routes }) => [bound.listener.hostname, ...routes.keys()]);
   const names = new Set<Hostname>(isClosed ? [...own, null] : own);
-  const entries = [...names].map((name) => [name, entriesFor(name, passing, ending, map, backends, endingAt)] as const);
-  return new Map(entries.filter(([, list]) => list.length > 0).map(([name, list]) => [name, joined(list).slice(0, MAX_PORTS)]));
+  const outcome = { serving: new Set<BoundListener>(), lost: [] as LostHost[] };
+  const entries = [...names].map((name) => [name, entriesFor(name, passing, ending, map, backends, endingAt, outcome)] as const);
+  const passthroughs = new Map(
+    entries.filter(([, list]) => list.length > 0).map(([name, list]) => [name, joined(list).slice(0, MAX_PORTS)]),
+  );
+  return { passthroughs, ...outcome };
 }
 
 /** Joins entries with the same targets, because a route has room for few: those of one address, and then those of the same ports. */
@@ -72,6 +85,7 @@ function entriesFor(
   map: PortMap,
   backends: RouteBackends,
   endingAt: EndingAt,
+  { serving, lost }: { readonly serving: Set<BoundListener>; readonly lost: LostHost[] },
 ): HostPassthroughs {
   const names = coveringNames(name);
   const places = Map.groupBy(passing, ({ bound }) => placeKey(bound));
@@ -84,17 +98,30 @@ function entriesFor(
     const routes = names.map((one) => here.flatMap((listener) => listener.routes.get(one) ?? []).sort(byAge)[0]);
     const [route] = routes.filter((one) => one !== undefined);
     const [first] = here;
-    return first && !isOfOther(name, first, route, endingAt(name, placeOf(first))) ? [entryAt(placeOf(first), map, route, backends)] : [];
+    if (first === undefined) return [];
+    const others = endingAt(name, placeOf(first));
+    const isLost = isOfOther(name, first, route, others);
+    for (const { bound } of here) {
+      if (!isLost) serving.add(bound);
+      else lost.push({ bound, name, why: whyLost(name, bound, 'does not pass its connections on', 'an older object that ends TLS') });
+    }
+    if (isLost) return [];
+    const by = `the listener ${first.bound.listener.name} of ${nameOf(first.bound.owner.meta)}, which passes connections on`;
+    for (const { bound } of others) if (bound !== null) lost.push({ bound, name, why: whyLost(name, bound, 'does not serve it', by) });
+    return [entryAt(placeOf(first), map, route, backends)];
   });
 }
 
 /** Whether a host belongs to an older object of another namespace that names it too. */
-function isOfOther(name: Hostname, { bound, routes }: Passing, route: TlsRoute | undefined, others: readonly Meta[]): boolean {
+function isOfOther(name: Hostname, { bound, routes }: Passing, route: TlsRoute | undefined, others: readonly NamingObject[]): boolean {
   const isNamed = route !== undefined && routes.get(name)?.includes(route) === true;
   const naming = [...(bound.listener.hostname === name ? [bound.owner] : []), ...(isNamed ? [route] : [])];
   const { namespace } = (route ?? bound.owner).meta;
-  return others.some((meta) => meta.namespace !== namespace && naming.every((one) => byAge({ meta }, one) < 0) && naming.length > 0);
+  return others.some(({ meta }) => meta.namespace !== namespace && naming.every((one) => byAge({ meta }, one) < 0) && naming.length > 0);
 }
+
+const whyLost = (name: Hostname, { listener }: BoundListener, what: string, owner: string): string =>
+  `${name ?? '*'}: on port ${listener.port} it belongs to ${owner}, so the listener ${listener.name} ${what}`;
 
 const placeOf = ({ bound }: Passing): ListenAddress => ({ address: bound.address, port: bound.listener.port });
 

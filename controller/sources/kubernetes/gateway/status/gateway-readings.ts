@@ -3,6 +3,7 @@ import type { UndatedReading } from '../../../transition-times.ts';
 import { nameOf } from '../../objects/meta.ts';
 import { type Owner, originOf, problemOf } from '../../routes/claim.ts';
 import { KUBERNETES_SOURCE } from '../../routes/cluster-snapshot.ts';
+import { domainOf } from '../hosts/hostnames.ts';
 import type { BoundListener } from '../listeners.ts';
 import type { GatewayTranslation, JudgedRoute } from '../translate-gateways.ts';
 
@@ -19,19 +20,20 @@ export function gatewayReadings({ gateways, routes }: GatewayTranslation): Undat
 }
 
 /** What is wrong with them, for `status` and `explain`. */
-export function gatewayProblems({ gateways, routes, hosts }: GatewayTranslation): UndatedProblem[] {
+export function gatewayProblems({ gateways, routes, hosts, lost }: GatewayTranslation): UndatedProblem[] {
   return [
     ...[...hosts].flatMap(([host, { refused }]) =>
       refused.map((route) =>
         problemOf(ownerOfRoute({ route }), host, 'path_taken', `${host} has no room left: its rules are too many, or too large together`),
       ),
     ),
-    ...[...hosts].flatMap(([host, { conflicting }]) =>
-      conflicting.map(({ gateway, listener }) => {
-        const why = `${host}: its oldest route or object on port ${listener.port} requires other client certificates, or none, so the listener ${listener.name} does not serve it`;
-        return problemOf({ kind: 'gateway', meta: gateway.meta }, host, 'path_taken', why);
+    ...[...hosts].flatMap(([host, { unpresented }]) =>
+      unpresented.map(({ gateway, listener }) => {
+        const why = `${host} belongs to an older object, so the certificate of the listener ${listener.name} is not presented for it`;
+        return problemOf({ kind: 'gateway', meta: gateway.meta }, host, 'certificate_not_presented', why);
       }),
     ),
+    ...lost.map(({ bound, name, why }) => problemOf({ kind: 'gateway', meta: bound.gateway.meta }, domainOf(name), 'path_taken', why)),
     ...gateways.flatMap(({ gateway, listeners }) =>
       faultsOf(listeners).map(({ host, code, message }) => problemOf({ kind: 'gateway', meta: gateway.meta }, host, code, message)),
     ),

@@ -7,6 +7,7 @@ import { conditionsOf, type StatusCondition, type WantedCondition } from '../../
 import type { DesiredStatus, PublishedAddress } from '../../status/desired-status.ts';
 import type { JudgedPolicy } from '../backend-policies.ts';
 import type { OwnAddress } from '../gateway-addresses.ts';
+import { withConflict } from '../hosts/lost-hosts.ts';
 import type { BoundListener } from '../listeners.ts';
 import { SUPPORTED_FEATURES } from './supported-features.ts';
 import { conditionOf, fails, holds, type Verdict } from './verdict.ts';
@@ -31,6 +32,9 @@ export function classStatus({ meta }: GatewayClass): DesiredStatus {
 /** The number of routes of each listener. */
 export type AttachedCounts = ReadonlyMap<BoundListener, number>;
 
+/** The listeners that serve none of their hosts, because others have them. */
+type Conflicts = ReadonlyMap<BoundListener, Verdict>;
+
 /** What is wrong with the addresses that a Gateway requests. */
 const USABLE_TYPES = ['IPAddress', 'Hostname'];
 
@@ -40,9 +44,11 @@ export function gatewayStatus(
   listeners: readonly BoundListener[],
   attached: AttachedCounts,
   sets: number,
+  conflicts: Conflicts,
 ): DesiredStatus {
   const { meta } = gateway;
-  const own = listeners.filter(({ owner }) => owner.kind === 'Gateway');
+  const bound = listeners.filter(({ owner }) => owner.kind === 'Gateway');
+  const own = bound.map((one) => withConflict(one, conflicts));
   return {
     resource: GATEWAYS,
     meta,
@@ -54,7 +60,7 @@ export function gatewayStatus(
       return {
         conditions: conditionsOf(current.conditions as Conditions, conditions, at),
         addresses: 'fault' in given ? [] : given.addresses,
-        listeners: listenerStatuses(own, attached, current.listeners, at, false),
+        listeners: listenerStatuses(bound, attached, current.listeners, at, false, conflicts),
         attachedListenerSets: sets,
       };
     },
@@ -113,6 +119,7 @@ export function listenerSetStatus(
   listeners: readonly BoundListener[],
   attached: AttachedCounts,
   isAllowed: boolean,
+  conflicts: Conflicts,
 ): DesiredStatus {
   const { meta } = set;
   return {
@@ -120,7 +127,10 @@ export function listenerSetStatus(
     meta,
     build: ({ current, now }) => {
       const at = { generation: meta.generation, now };
-      const verdict = setVerdict(listeners, isAllowed);
+      const verdict = setVerdict(
+        listeners.map((one) => withConflict(one, conflicts)),
+        isAllowed,
+      );
       const shown = verdict.holds ? holds('Programmed') : verdict;
       return {
         conditions: conditionsOf(
@@ -128,7 +138,7 @@ export function listenerSetStatus(
           [conditionOf('Accepted', verdict), conditionOf('Programmed', shown)],
           at,
         ),
-        listeners: listenerStatuses(listeners, attached, current.listeners, at, true),
+        listeners: listenerStatuses(listeners, attached, current.listeners, at, true, conflicts),
       };
     },
   };
@@ -146,6 +156,7 @@ function listenerStatuses(
   current: unknown,
   at: At,
   tellsConflicts: boolean,
+  conflicts: Conflicts,
 ): object[] {
   const before = new Map(
     ((current as readonly { readonly name: string; readonly conditions?: Conditions }[] | undefined) ?? []).map((one) => [
@@ -157,7 +168,7 @@ function listenerStatuses(
     name: bound.listener.name,
     supportedKinds: bound.kinds.map((kind) => ({ group: GATEWAY_GROUP, kind })),
     attachedRoutes: attached.get(bound) ?? 0,
-    conditions: conditionsOf(before.get(bound.listener.name), listenerConditions(bound, tellsConflicts), at),
+    conditions: conditionsOf(before.get(bound.listener.name), listenerConditions(withConflict(bound, conflicts), tellsConflicts), at),
   }));
 }
 

@@ -5,7 +5,7 @@ import { NAME } from '../shared/name.ts';
 import { UsageError } from '../shared/runtime/flags.ts';
 import type { UpgradeOutcome } from '../shared/runtime/process/parent.ts';
 import { splitAddress } from '../shared/values/address.ts';
-import { LISTENERS_SOCKET, TAKEOVER_SOCKET } from '../shared/wire/takeover.ts';
+import { LISTENERS_SOCKET, TAKEOVER_SOCKET, type VersionOf } from '../shared/wire/takeover.ts';
 import type { Admin } from './admin/admin.ts';
 import type { AdminDependencies } from './admin/dependencies.ts';
 import { EventFeed } from './admin/events/event-feed.ts';
@@ -61,7 +61,7 @@ type ProcessContext = Runtime & {
   /** Called, perhaps repeatedly, once there may be requests to finish. */
   readonly committed: () => void;
   /** Another process has taken over. */
-  readonly leaving: () => void;
+  readonly leaving: (successor: VersionOf) => void;
   /** This process has drained after a takeover. */
   readonly handedOver: () => void;
   /** Called when the drain begins. */
@@ -327,8 +327,8 @@ function createTakeoverServer(
         return admin.close();
       },
       openAdmin,
-      leave: () => {
-        leaving();
+      leave: (to) => {
+        leaving(to);
         void end(true)
           .then(() => server.whenAnswered())
           .then(handedOver);

@@ -54,7 +54,7 @@ async function main(): Promise<void> {
       // Without any handler, even for a moment, the signal would end the process.
       for (const signal of ['SIGTERM', 'SIGINT']) if (process.listenerCount(signal, stop) === 0) process.on(signal, stop);
     },
-    leaving: () => sendToParent({ kind: 'handed-over' }),
+    leaving: (successor) => sendToParent({ kind: 'handed-over', successor }),
     draining: () => sendToParent({ kind: 'draining' }),
     handedOver: () => process.exit(isSupervised() ? HANDED_OVER_EXIT : 0),
   });

@@ -10,6 +10,7 @@ import {
   SUCCESSOR_START_MS,
   type Upgraded,
   type UpgradeRequest,
+  type VersionOf,
 } from '../../shared/wire/takeover.ts';
 import { Channel } from './channel.ts';
 
@@ -29,7 +30,7 @@ export type HandoverSteps = {
   closeAdmin(): Promise<void>;
   openAdmin(): Promise<void>;
   /** The successor serves: drain and exit. */
-  leave(): void;
+  leave(successor: VersionOf): void;
 };
 
 /** The predecessor's side of a takeover: listens on a socket for as long as the process serves. */
@@ -123,7 +124,7 @@ export class TakeoverServer {
     channel.send('left', {});
     await channel.end();
     this.log.info('the successor serves: this process drains and exits');
-    this.steps.leave();
+    this.steps.leave(introduced(value));
   }
 
   private async passListeners(channel: Channel): Promise<void> {
@@ -147,4 +148,10 @@ export class TakeoverServer {
       }
     }
   }
+}
+
+/** What a successor says about itself; a pid of 0 if it does not say. */
+function introduced(value: unknown): VersionOf {
+  const { version, pid } = Object(value) as { readonly version?: unknown; readonly pid?: unknown };
+  return { version: String(version), pid: typeof pid === 'number' ? pid : 0 };
 }

@@ -320,6 +320,14 @@ test('an old pair whose data plane died during an upgrade starts none again once
   assert.deepEqual([waiting.ended, waiting.newest('dataplane') === first], [[0], true]);
 });
 
+test('a pair whose data plane has ended is still known by its process id, as what an old process has handed over to', async () => {
+  const { newest, pair, plan } = scene();
+  await plan({ ...PLAN, takeover: true });
+  const { pid } = newest('dataplane');
+  await newest('dataplane').ends(137);
+  assert.equal(pair.pid, pid);
+});
+
 test('an old pair whose data plane serves is left to hand over', async () => {
   const { newest, pair, plan } = scene();
   await plan(PLAN);

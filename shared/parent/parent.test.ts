@@ -80,6 +80,7 @@ function scene({ argv = ['dataplane'], staysBehind = false } = {}) {
 }
 
 const settled = () => new Promise((resolve) => setImmediate(resolve));
+const handedOverTo = (pid: number): ToParent => ({ kind: 'handed-over', successor: { version: '2', pid } });
 const UPGRADE: ToParent = { kind: 'upgrade', launcher: '/new/sluice' };
 
 test('a failed first start ends the parent with the child’s exit code', async () => {
@@ -315,6 +316,32 @@ test('a successor that dies between the takeover and its first message is replac
   play.nth(1).ends(86);
   await settled();
   assert.deepEqual([play.exit, play.children.length, play.told.at(-1)], [null, 3, 'ready']);
+});
+
+test('a successor whose end becomes known before it was handed over to is replaced, too', async () => {
+  const play = scene();
+  play.nth(1).serves().says(UPGRADE);
+  play.nth(2).ends(137);
+  play.nth(1).says(handedOverTo(2));
+  play.clock.pass(100);
+  play.nth(3).serves();
+  play.nth(1).ends(86);
+  await settled();
+  assert.deepEqual([play.exit, play.children.length, play.told.at(-1)], [null, 3, 'ready']);
+});
+
+test('a successor that fails because an unrelated process has taken over is not replaced', async () => {
+  for (const drains of [true, false]) {
+    const play = scene();
+    play.nth(1).serves().says(UPGRADE);
+    play.nth(1).says(handedOverTo(99));
+    if (!drains) play.nth(1).ends(86);
+    play.nth(2).ends(2);
+    play.clock.pass(10_000);
+    if (drains) play.nth(1).ends(86);
+    await settled();
+    assert.deepEqual([play.exit, play.children.length], [0, 2]);
+  }
 });
 
 test('after a takeover by an unrelated process the parent exits with 0, or waits to be stopped if it runs in a container', async () => {

@@ -40,6 +40,8 @@ type Managed = {
   /** Whether files were renamed before. */
   renamed: boolean;
   handedOver: boolean;
+  /** The process that it has handed over to; 0 if it has not, or does not say. */
+  successor: number;
   /** Whether it finishes its requests, and ends by itself. */
   draining: boolean;
   /** The failure that it reported. */
@@ -58,6 +60,10 @@ export class Parent {
   private launcher: string;
   private current: Managed | null = null;
   private next: Managed | null = null;
+  /** The process that ended while its successor started. */
+  private former: Managed | null = null;
+  /** The last successor that ended before it served. */
+  private failure: { readonly next: Managed; readonly code: number } | null = null;
   /** Processes that have handed over and are draining. */
   private readonly leaving = new Set<Managed>();
   private hasServed = false;
@@ -133,6 +139,7 @@ export class Parent {
       version: null,
       renamed: false,
       handedOver: false,
+      successor: 0,
       draining: false,
       reason: '',
     };
@@ -142,9 +149,19 @@ export class Parent {
   private receive(kept: Managed, message: ToParent): void {
     if (message.kind === 'failed') kept.reason ||= message.reason;
     if (message.kind === 'draining') kept.draining = true;
-    if (message.kind === 'handed-over') kept.handedOver = true;
+    if (message.kind === 'handed-over') this.handsOver(kept, message.successor?.pid ?? 0);
     if (message.kind === 'upgrade') this.upgrade(kept, message.launcher);
     if (message.kind === 'serving') this.serves(kept, message.version);
+  }
+
+  private handsOver(kept: Managed, successor: number): void {
+    kept.handedOver = true;
+    kept.successor = successor;
+    const { failure } = this;
+    // The end of the successor may have become known before this message.
+    if (failure === null || kept !== this.current || this.stops > 0 || successor !== failure.next.child.pid) return;
+    this.failure = null;
+    this.replace(failure.next, failure.code);
   }
 
   private serves(kept: Managed, version: string): void {
@@ -169,6 +186,7 @@ export class Parent {
     if (refusal !== null) return asking.child.send(notUpgraded(refusal));
     const { clock, manager } = this.outside;
     manager.reloading('starting the successor');
+    this.failure = null;
     const argv = this.argv.includes('--takeover') ? this.argv : [...this.argv, '--takeover'];
     const next = this.launch(launcher, argv);
     this.next = next;
@@ -192,8 +210,11 @@ export class Parent {
     this.current = null;
     if (this.stops > 0) return this.endIfAlone(code);
     // Its successor decides what happens next.
-    if (this.next !== null) return;
-    if (kept.handedOver) return this.leave();
+    if (this.next !== null) {
+      this.former = kept;
+      return;
+    }
+    if (kept.handedOver) return this.leave(kept);
     if (!this.hasServed || this.neverStarted(kept, code)) return this.end(code);
     this.restart(kept, code);
   }
@@ -211,13 +232,22 @@ export class Parent {
     this.outside.report({ pid: next.child.pid, code, reason: said }, 'the upgrade failed');
     if (this.stops > 0) return this.endIfAlone(code);
     this.current?.child.send(notUpgraded(reason));
-    if (this.current?.handedOver === true) {
-      // It only drains: nobody serves.
-      this.leaving.add(this.current);
-      this.current = null;
+    const old = this.current ?? this.former;
+    if (old?.handedOver === true && old.successor !== 0 && old.successor !== next.child.pid) {
+      // Yet another process serves.
+      this.outside.manager.ready(`process ${old.successor} has taken over`);
+      return this.current === null ? this.leave(old) : undefined;
     }
-    if (this.current === null) return this.restart(next, code);
+    if (this.current === null || this.current.handedOver) return this.replace(next, code);
+    this.failure = { next, code };
     this.outside.manager.ready(`serving: version ${this.current.version}; the last upgrade failed`);
+  }
+
+  /** Replaces a successor that ended after the takeover: the old process, if it still lives, only drains, and nobody serves. */
+  private replace(next: Managed, code: number): void {
+    if (this.current !== null) this.leaving.add(this.current);
+    this.current = null;
+    this.restart(next, code);
   }
 
   private restart({ startedAt, child, reason }: Managed, code: number): void {
@@ -233,9 +263,9 @@ export class Parent {
   }
 
   /** Handles a takeover by a process that is not our child. */
-  private leave(): void {
+  private leave({ successor }: Managed): void {
     if (!this.outside.staysBehind) return this.end(0);
-    this.outside.report({}, 'another process has taken over; this container is idle and can be stopped');
+    this.outside.report(successor === 0 ? {} : { successor }, 'another process has taken over; this container is idle and can be stopped');
   }
 
   /** Exits if stopping and no process is left. */

@@ -39,6 +39,7 @@ export class Supervised {
   private readonly tools: SupervisedTools;
   private readonly backoff: Backoff;
   private child: Child | null = null;
+  private lastPid = 0;
   private stopping = false;
   /** Whether the process that runs has reported that it serves. */
   private served = false;
@@ -54,9 +55,9 @@ export class Supervised {
     this.backoff = createBackoff(tools.random);
   }
 
-  /** 0 while it is not running. */
+  /** Also after it has ended, until it is started again. 0 before its first start. */
   get pid(): number {
-    return this.child?.pid ?? 0;
+    return this.child?.pid ?? this.lastPid;
   }
 
   /** @returns its exit code if its first start failed, and never 0 then; 0 after it was stopped or replaced by another process. */
@@ -123,6 +124,7 @@ export class Supervised {
         },
         ended: (code) => {
           this.lastWords = child.lastWords;
+          this.lastPid = child.pid;
           this.child = null;
           resolve(code);
         },

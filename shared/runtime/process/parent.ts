@@ -1,4 +1,4 @@
-import type { Upgraded } from '../../wire/takeover.ts';
+import type { Upgraded, VersionOf } from '../../wire/takeover.ts';
 import { AWAITS_START_VARIABLE } from './supervised.ts';
 
 /** How the two processes of `run` are started. The parent passes it on without knowing what is in it. */
@@ -16,8 +16,8 @@ export type RunPlan = {
 export type ToParent =
   /** It serves, with this version. */
   | { readonly kind: 'serving'; readonly version: string }
-  /** Another process has taken over; it is draining. */
-  | { readonly kind: 'handed-over' }
+  /** Another process has taken over; it is draining. Older versions don't say which one. */
+  | { readonly kind: 'handed-over'; readonly successor?: VersionOf }
   /** It was told to stop, or can't take over, and finishes its requests. */
   | { readonly kind: 'draining' }
   /** It has planned the processes of `run`, and ends. */

@@ -133,7 +133,10 @@ export async function startDataplane(base: DataplaneSettings, runtime: ProcessCo
   await takeoverServer
     .listen(join(base.stateDir, TAKEOVER_SOCKET))
     .catch((error: unknown) =>
-      log.warn({ error: String(error) }, 'the takeover socket could not be opened: no other process can take over from this one'),
+      log.warn(
+        { reason: error instanceof Error ? error.message : String(error) },
+        'the takeover socket could not be opened: no other process can take over from this one',
+      ),
     );
   announce(components, settings, runtime);
   return {

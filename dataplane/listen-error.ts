@@ -1,6 +1,6 @@
 import { NAME } from '../shared/name.ts';
 import { UsageError } from '../shared/runtime/flags.ts';
-import { SocketInUseError } from '../shared/runtime/http/unix-socket.ts';
+import { UnusableSocketError } from '../shared/runtime/http/unix-socket.ts';
 import { ListenError } from './workers/worker-handle.ts';
 
 /** Opens the ports of the workers. @throws UsageError as `listenOrUsageError`, for the port that can't be opened. */
@@ -37,7 +37,7 @@ export async function withListenReason(open: () => Promise<void>): Promise<void>
 }
 
 function reasonOf(error: unknown): string {
-  if (error instanceof SocketInUseError) return error.message;
+  if (error instanceof UnusableSocketError) return error.message;
   const code = error instanceof ListenError ? error.code : error instanceof Error && 'code' in error ? error.code : '';
   if (code === 'EADDRINUSE') return 'the address is already in use';
   if (code === 'EACCES') return 'permission denied (ports below 1024 need root or CAP_NET_BIND_SERVICE)';

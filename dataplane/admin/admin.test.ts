@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { statSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
 import { test } from 'node:test';
-import { SocketInUseError } from '../../shared/runtime/http/unix-socket.ts';
+import { UnusableSocketError } from '../../shared/runtime/http/unix-socket.ts';
 import { UnacknowledgedError } from '../publish/publisher.ts';
 import { agreeing, RunningAdmin, sendRequest, TOKEN } from './testing/running-admin.ts';
 import { frame, StreamClient } from './testing/stream-client.ts';
@@ -360,7 +360,7 @@ test('an internal failure is answered with 500 and reveals no details', async ()
 test('the socket is accessible only to its owner, replaces the file of a dead process, and never replaces a live socket', async () => {
   await using api = await RunningAdmin.start();
   assert.equal(statSync(api.socketPath).mode & 0o777, 0o600);
-  await assert.rejects(api.admin.listenSocket(api.socketPath), SocketInUseError);
+  await assert.rejects(api.admin.listenSocket(api.socketPath), UnusableSocketError);
   const stale = `${api.folder}/stale.sock`;
   const { spawnSync } = await import('node:child_process');
   // A process that is killed while it listens leaves its socket file behind.

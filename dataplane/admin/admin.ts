@@ -78,7 +78,7 @@ export class Admin {
     return server.address() as AddressInfo;
   }
 
-  /** Opens the Unix socket, mode 0600. @throws SocketInUseError or the system's error. */
+  /** Opens the Unix socket, mode 0600. @throws UnusableSocketError or the system's error. */
   async listenSocket(path: string): Promise<void> {
     await listenUnix(this.serve({ needsToken: false, known: onSocket }).server, path);
   }

@@ -1,5 +1,6 @@
 import { connect, type Socket } from 'node:net';
 import type { Clock } from '../../shared/runtime/clock.ts';
+import { inaccessible, isDenied } from '../../shared/runtime/http/unix-socket.ts';
 import { networkNamespace } from '../../shared/runtime/process/namespaces.ts';
 import { type Released, STEP_MS } from '../../shared/wire/takeover.ts';
 import { Channel, ChannelError } from './channel.ts';
@@ -98,7 +99,8 @@ function connectIfListening(path: string): Promise<Socket | null> {
     socket.once('connect', () => resolve(socket));
     socket.once('error', (error: NodeJS.ErrnoException) => {
       if (error.code === 'ENOENT' || error.code === 'ECONNREFUSED') resolve(null);
-      else reject(error);
+      else
+        reject(isDenied(error) ? new ChannelError(`${inaccessible(path)}; run as that user, or remove it if no process uses it`) : error);
     });
   });
 }

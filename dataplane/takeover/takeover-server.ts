@@ -50,7 +50,7 @@ export class TakeoverServer {
     this.server = createServer((socket) => void this.serve(new Channel(socket, clock)));
   }
 
-  /** The socket has mode 0600: only the user that runs the process may take over. @throws SocketInUseError or the system's error. */
+  /** The socket has mode 0600: only the user that runs the process may take over. @throws UnusableSocketError or the system's error. */
   listen(path: string): Promise<void> {
     return listenUnix(this.server, path);
   }

@@ -1,4 +1,5 @@
 import { connect } from 'node:net';
+import { inaccessible, isDenied } from '../../../shared/runtime/http/unix-socket.ts';
 import { STEP_MS, SUCCESSOR_START_MS, type Upgraded, type UpgradeRequest, type VersionOf } from '../../../shared/wire/takeover.ts';
 import { CommandError } from '../command/command.ts';
 
@@ -34,6 +35,7 @@ function answerOf(path: string, question: string): Promise<string> {
     socket.once('end', () => resolve(text));
     socket.once('error', (error: NodeJS.ErrnoException) => {
       if (there) return resolve(text);
+      if (isDenied(error)) return reject(new CommandError(`${inaccessible(path)}; run as that user or as root`));
       const why = error.code === 'ENOENT' || error.code === 'ECONNREFUSED' ? 'nothing is listening' : error.message;
       reject(
         new CommandError(

@@ -5,14 +5,18 @@ import { SharedHashTable } from './hash-table.ts';
 const CAPACITY = 1 << 17;
 /**
  * Words of a target before its columns of requests in flight: consecutive failures, out until, last use (seconds), result of the check,
- * back since (seconds).
+ * back since (seconds), last found full (seconds).
  */
-const WORDS = 5;
+const WORDS = 6;
 const FAILURES = 0;
 const OUT_UNTIL = 1;
 const LAST_USE = 2;
 const RESULT = 3;
 const BACK_SINCE = 4;
+const FULL_AT = 5;
+
+/** A request that waits for a place finds its target full several times within this time (s). */
+const WAITS_SECS = 2;
 
 /** Consecutive failures that take a target out of rotation; the default of routes. */
 export const FAILURES_TO_EJECT = 3;
@@ -154,9 +158,22 @@ export class Targets {
    */
   reserve(slot: number, worker: number, most: number): boolean {
     this.begin(slot, worker);
-    if (this.inFlight(slot) <= most) return true;
-    this.end(slot, worker);
-    return false;
+    if (this.inFlight(slot) > most) {
+      this.end(slot, worker);
+      return false;
+    }
+    if (this.load(slot, FULL_AT) !== 0) this.store(slot, FULL_AT, 0);
+    return true;
+  }
+
+  /** A request has found the target full at `now` (ms since 1970). */
+  foundFull(slot: number, now: number): void {
+    this.store(slot, FULL_AT, Math.floor(now / 1_000));
+  }
+
+  /** Whether requests of any worker still lack a place there at `now` (ms since 1970). */
+  lacksPlaces(slot: number, now: number): boolean {
+    return Math.floor(now / 1_000) - (this.load(slot, FULL_AT) >>> 0) < WAITS_SECS;
   }
 
   inFlight(slot: number): number {

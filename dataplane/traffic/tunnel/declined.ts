@@ -7,7 +7,11 @@ import { guard } from '../exchange/faults.ts';
 import { abortAnswer, endAnswer, flushAnswer, relayBody, relayHead } from '../exchange/relay.ts';
 import { failedMidResponse } from '../upstream/health/verdict.ts';
 import { limitsFor } from '../upstream/target/limits.ts';
+import { UNREAD_MS } from '../upstream/target/waiting-room.ts';
 import type { Tunnel } from './tunnel.ts';
+
+/** How often to look whether it has to give way (ms). */
+const LOOK_MS = 1_000;
 
 /**
  * A response that declines an upgrade. It is sent to the client like any other response, at the client's
@@ -18,6 +22,7 @@ export class DeclinedUpgrade implements Attempt {
   private readonly reply: IncomingMessage;
   private lastByteAt: number;
   private stopWatching: () => void = () => undefined;
+  private stopLooking: () => void = () => undefined;
   private over = false;
 
   constructor(tunnel: Tunnel, reply: IncomingMessage) {
@@ -32,6 +37,7 @@ export class DeclinedUpgrade implements Attempt {
     const { fields } = head;
     x.client.reattach(x);
     x.attempt = this;
+    this.stopLooking = tunnel.endpoint.tools.clock.every(LOOK_MS, () => guard(this, this.giveWay));
     relayHead(x, head);
     reply.on('data', (piece: Buffer) => guard(this, this.pass, piece));
     reply.once('end', () => guard(this, this.finish));
@@ -66,15 +72,23 @@ export class DeclinedUpgrade implements Attempt {
     this.tunnel.onFault(error);
   }
 
+  /** If its client reads nothing, it gives way to requests that lack a place at the target, like any other response. */
+  private giveWay(): void {
+    if (this.reply.isPaused() && this.silence >= UNREAD_MS && this.tunnel.endpoint.lacksPlaces) this.fail(FAILURE.unread);
+  }
+
+  private get silence(): number {
+    return this.tunnel.endpoint.tools.clock.monotonic() - this.lastByteAt;
+  }
+
   /** The target's time limit is suspended while the client does not read. */
   private watch(): void {
     const { clock } = this.tunnel.endpoint.tools;
     const { bodyIdleMs } = limitsFor(this.tunnel.x);
     if (bodyIdleMs === Number.POSITIVE_INFINITY) return;
-    const silence = (): number => clock.monotonic() - this.lastByteAt;
-    const waits = this.reply.isPaused() ? bodyIdleMs : bodyIdleMs - silence();
+    const waits = this.reply.isPaused() ? bodyIdleMs : bodyIdleMs - this.silence;
     this.stopWatching = clock.after(waits, () => {
-      if (!this.reply.isPaused() && silence() >= bodyIdleMs) guard(this, this.fail, FAILURE.bodyTimeout);
+      if (!this.reply.isPaused() && this.silence >= bodyIdleMs) guard(this, this.fail, FAILURE.bodyTimeout);
       else this.watch();
     });
   }
@@ -84,6 +98,7 @@ export class DeclinedUpgrade implements Attempt {
     if (this.over) return false;
     this.over = true;
     this.stopWatching();
+    this.stopLooking();
     this.tunnel.x.attempt = null;
     this.tunnel.cancel();
     return true;

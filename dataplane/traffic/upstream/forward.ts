@@ -108,6 +108,7 @@ export class Forwarder implements Responder, Upstream {
 
   /** Waits until a target has room, if there is a queue. */
   private wait(x: Exchange): void {
+    this.pool.foundFull();
     if (this.queue === null) this.giveUp(x, FAILURE.atLimit);
     else if (!this.queue.enter(x)) this.giveUp(x, FAILURE.limitQueueFull);
   }

@@ -84,11 +84,21 @@ export class Http1Connections implements TargetChannel {
    */
   private endUnread(before: number): void {
     if (this.waiting.empty || this.open.size < this.maxConnections) return;
-    const unread = [...this.open.keys()].filter(({ unreadSince }) => unreadSince < before);
-    for (const connection of unread.sort((a, b) => a.unreadSince - b.unreadSince)) {
+    for (const connection of this.unreadSince(before)) {
       if (this.waiting.empty || this.connecting >= MAX_CONNECTING) return;
       guard(connection, connection.fail, FAILURE.unread);
     }
+  }
+
+  /** Those whose responses have been unread since before this time, the longest unread one first. */
+  private unreadSince(before: number): UpstreamConnection[] {
+    const unread = [...this.open.keys()].filter(({ unreadSince }) => unreadSince < before);
+    return unread.sort((a, b) => a.unreadSince - b.unreadSince);
+  }
+
+  makeRoom(now: number): void {
+    const unread = this.unreadSince(now - UNREAD_MS);
+    for (const connection of unread.slice(0, Math.ceil(unread.length / 2))) guard(connection, connection.fail, FAILURE.unread);
   }
 
   /** A connection is established, with a request or without. */

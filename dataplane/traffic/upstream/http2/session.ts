@@ -316,9 +316,14 @@ export class UpstreamSession implements StreamOwner, SessionOwner, DirectReader 
 
   /** Those of its responses that give it room if they end, and have been unread since before `time`. */
   unreadBefore(time: number): UpstreamStream[] {
-    const { streams, holdsTarget } = this;
+    const { holdsTarget } = this;
     if (this.state !== 'open' || this.admitsNone) return [];
-    return [...streams.values()].filter((stream) => stream.unreadSince < time && (!holdsTarget || stream.usesWindow));
+    return this.unread(time).filter((stream) => !holdsTarget || stream.usesWindow);
+  }
+
+  /** Those of its responses that have been unread since before `time`. */
+  unread(time: number): UpstreamStream[] {
+    return [...this.streams.values()].filter((stream) => stream.unreadSince < time);
   }
 
   /** Enforces its time limits and those of its streams. */

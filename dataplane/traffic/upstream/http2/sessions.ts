@@ -112,6 +112,11 @@ export class Http2Sessions implements TargetChannel {
     }
   }
 
+  makeRoom(now: number): void {
+    const unread = [...this.open].flatMap((session) => session.unread(now - UNREAD_MS)).sort((a, b) => a.unreadSince - b.unreadSince);
+    for (const stream of unread.slice(0, Math.ceil(unread.length / 2))) guard(stream, stream.giveWay);
+  }
+
   private get established(): UpstreamSession[] {
     return [...this.open].filter((session) => session.established);
   }

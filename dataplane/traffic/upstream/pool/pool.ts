@@ -127,6 +127,11 @@ export class Pool {
     return this.maxInFlight > 0 && endpoint.inFlight >= this.maxInFlight;
   }
 
+  /** A request lacks a place at its targets. */
+  foundFull(): void {
+    for (const endpoint of this.turns) if (this.isFull(endpoint)) endpoint.foundFull();
+  }
+
   /** Whether a target that has not failed the request could get it now. */
   hasRoom({ tried }: Exchange): boolean {
     return this.turns.some((endpoint, turn) => !this.healthFlags?.[turn]?.isOut && !tried?.includes(endpoint) && !this.isFull(endpoint));

@@ -61,6 +61,7 @@ export class RequestQueue {
     for (const waiting of this.waiting) {
       const expired = now >= waiting.until;
       if (!expired && !this.pool.closed && !this.pool.hasRoom(waiting.x)) {
+        this.pool.foundFull();
         // If there is no room for a request that may go to any target, there is none for those behind it.
         if (waiting.x.tried === null) return;
         continue;

@@ -12,6 +12,11 @@ export interface TargetChannel {
   dropIdle(): void;
   /** Adds those requests that wait for their response, may be sent again, and are accepted by `elsewhere`. */
   collectRetryable(elsewhere: (x: Exchange) => boolean, recalled: Exchange[]): void;
+  /**
+   * Requests lack a place at the target: ends half of the responses that clients have not read for a while, those that have been unread for
+   * longest. So those of slow clients stay as long as possible, and a client that reads none of many gives room soon.
+   */
+  makeRoom(now: number): void;
   /** Enforces all time limits. @returns whether anything is open or waiting. */
   sweep(now: number): boolean;
 }

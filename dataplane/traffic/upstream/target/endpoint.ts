@@ -184,6 +184,16 @@ export class Endpoint implements TargetName {
     return tools.targets.reserve(ledgerSlot, tools.slot, limit) ? ledgerSlot : null;
   }
 
+  /** A request needs a place there, and all are taken. */
+  foundFull(): void {
+    this.tools.targets.foundFull(this.ledgerSlot, this.tools.clock.now());
+  }
+
+  /** Whether requests need a place there that unread responses take. */
+  get lacksPlaces(): boolean {
+    return this.tools.targets.lacksPlaces(this.ledgerSlot, this.tools.clock.now());
+  }
+
   release(reserved: number): void {
     this.tools.targets.end(reserved, this.tools.slot);
   }
@@ -310,6 +320,7 @@ export class Endpoint implements TargetName {
 
   /** Enforces the time limits of all its connections. @returns whether the endpoint may be forgotten. */
   sweep(now: number): boolean {
+    if (this.lacksPlaces) this.channel.makeRoom(now);
     const busy = this.channel.sweep(now);
     if (busy) this.tools.targets.used(this.ledgerSlot, this.tools.clock.now());
     return !busy && now - this.lastUse > FORGET_MS;

@@ -40,6 +40,7 @@ class RareValues {
   counted: boolean = false;
   endsConnection: boolean = false;
   answerEndsAtClose: boolean = false;
+  holdsTarget: boolean = false;
   hasErrorPage: boolean = false;
   cached: CacheResult | null = null;
   failure: string = '';
@@ -248,6 +249,14 @@ export class RareState {
   }
   set answerEndsAtClose(value: boolean) {
     if (value !== this.rare.answerEndsAtClose) this.own().answerEndsAtClose = value;
+  }
+
+  /** Whether its client has ever read the response more slowly than its sender could send it. */
+  get holdsTarget(): boolean {
+    return this.rare.holdsTarget;
+  }
+  set holdsTarget(value: boolean) {
+    if (value !== this.rare.holdsTarget) this.own().holdsTarget = value;
   }
 
   /** Whether its response is a page for an error of the proxy itself, which nothing replaces. */

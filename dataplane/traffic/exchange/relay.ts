@@ -114,7 +114,9 @@ function defaultErrorPage(x: Exchange, status: number): ErrorPage {
 
 /** A piece of the body. @returns false when the sender should pause; `resume` of the attempt is called later. */
 export function relayBody(x: Exchange, buffer: Buffer, from: number, to: number): boolean {
-  return x.filtering === null ? x.client.body(buffer, from, to) : x.filtering.body(buffer, from, to);
+  const accepts = x.filtering === null ? x.client.body(buffer, from, to) : x.filtering.body(buffer, from, to);
+  if (!accepts) x.holdsTarget = true;
+  return accepts;
 }
 
 /** Sends what has been buffered; called when no more data is available for now. */

@@ -16,12 +16,18 @@ export function retriesElsewhere(x: Exchange, endpoint: Endpoint, status: number
   return status >= 400 && x.upstream?.retriesStatus(x, endpoint, status) === true;
 }
 
-/** Records that the target has failed in the middle of its response, which is truncated. */
+/** How a target ends a response, also one that its client reads too slowly for it. */
+const ENDS: ReadonlySet<Failure> = new Set([FAILURE.closed, FAILURE.reset]);
+
+/**
+ * Records that the target has failed in the middle of its response, which is truncated. Servers give up a response if they can't send it
+ * for some time, or at once if too much waits to be sent: any client can make them do so by reading nothing.
+ */
 export function failedMidResponse(x: Exchange, endpoint: Endpoint, failure: Failure): void {
   x.failure = failure.reason;
   x.lastFailure = failure;
   x.trace?.spans?.attemptOver(failure);
-  blame(x, endpoint, failure);
+  if (!x.holdsTarget || !ENDS.has(failure)) blame(x, endpoint, failure);
 }
 
 /** A request to upgrade was not answered although the connection was established. */

@@ -58,6 +58,23 @@ test('the tags of a response count for the size of the cache with the memory tha
   assert.ok(index.status.entries < 50 && index.status.used > 900_000, `${index.status.entries} entries`);
 });
 
+test('tags that responses share count with the memory that they take, also once the first of those responses is gone', () => {
+  const tags = Array.from({ length: 100 }, (_, tag) => `${tag}`);
+  const { index, store } = indexOf(1_000_000);
+  for (let nth = 10; nth < 90; nth++) store(entry(`/${nth}`, { tags }));
+  assert.equal(index.status.entries, 80);
+  const usedBy = (count: number): number => {
+    const fresh = indexOf(1_000_000);
+    for (let nth = 0; nth < count; nth++) fresh.store(entry(`/${nth + 10}`, { tags }));
+    return fresh.index.status.used;
+  };
+  for (let nth = 10; nth < 88; nth++) index.purge({ kind: 'target', host: 'a.test', target: `/${nth}` });
+  const [, share] = [...index.status.routes][0] ?? [];
+  assert.deepEqual([index.status.used, share?.bytes], [usedBy(2), usedBy(2)]);
+  index.purge({ kind: 'prefix', host: 'a.test', prefix: '/' });
+  assert.deepEqual([index.status.used, share?.bytes], [0, 0]);
+});
+
 test('a response that was requested before its purge is not stored', () => {
   const { index, store, found } = indexOf(1_000_000);
   const since = index.purged;

@@ -4,7 +4,7 @@ import type { CacheEntry, CacheFromWorker, CacheToWorker } from '../traffic/prot
 import type { DiskPurge, DiskTier } from './disk/disk-tier.ts';
 import { matches } from './matching.ts';
 import { type RouteShare, RouteShares } from './route-shares.ts';
-import { TAG_BYTES, Tags } from './tags.ts';
+import { Tags } from './tags.ts';
 import { TinyLfu } from './tiny-lfu.ts';
 import { targetKey, UrlIndex } from './url-index.ts';
 
@@ -20,7 +20,7 @@ const READ_PART = 0.1;
 type IndexedEntry = {
   readonly entry: CacheEntry;
   readonly name: string;
-  readonly cost: number;
+  cost: number;
   readonly place: string;
   readonly share: RouteShare;
 };
@@ -177,9 +177,9 @@ export class CacheIndex {
   }
 
   private add(entry: CacheEntry): void {
-    const { fields, length, key, variant, tags } = entry;
+    const { fields, length, key, variant } = entry;
     // Clients choose what is in the key and the variant, and upstreams the rest.
-    const cost = length + 2 * (fields.length + key.length + variant.length) + TAG_BYTES * tags.length + ENTRY_BYTES;
+    const cost = length + 2 * (fields.length + key.length + variant.length) + this.tags.bytesFor(entry) + ENTRY_BYTES;
     const held: IndexedEntry = { entry, name: key, cost, place: targetKey(entry.host, entry.target), share: this.shares.of(entry.domain) };
     this.ids.set(entry.id, held);
     held.share.bytes += cost;
@@ -218,6 +218,9 @@ export class CacheIndex {
     if (left.length === 0) this.keys.delete(held.entry.key);
     else this.keys.set(held.entry.key, left);
     this.places.remove(held);
-    this.tags.remove(held);
+    this.tags.remove(held, (heir, bytes) => {
+      this.policy.enlarge(heir, bytes);
+      heir.share.bytes += bytes;
+    });
   }
 }

@@ -11,7 +11,7 @@ const USUAL_ENTRY = 16_384;
 const MIN_KEYS = 1_024;
 const MAX_KEYS = 1_048_576;
 
-export type Sized = { readonly name: string; readonly cost: number };
+export type Sized = { readonly name: string; cost: number };
 type Segment = 'window' | 'probation' | 'protected';
 
 /**
@@ -74,6 +74,13 @@ export class TinyLfu<E extends Sized> {
 
   remove(entry: E): void {
     this.unlink(entry);
+  }
+
+  /** An entry costs more than before. Others are evicted for it when the next one is added. */
+  enlarge(entry: E, cost: number): void {
+    const segment = this.where.get(entry);
+    entry.cost += cost;
+    if (segment !== undefined) this.bytes[segment] += cost;
   }
 
   /** Removes the entries that matter least. @returns them; together they cost no more than `cost`. */

@@ -1,6 +1,6 @@
 import type { Purge } from '../../../shared/wire/purge.ts';
 import { matches } from '../matching.ts';
-import { TAG_BYTES, Tags } from '../tags.ts';
+import { Tags } from '../tags.ts';
 import { TinyLfu } from '../tiny-lfu.ts';
 import { targetKey, UrlIndex } from '../url-index.ts';
 import type { SavedHead } from './entry-shape.ts';
@@ -25,7 +25,9 @@ export type OnDisk = {
   readonly place: string;
   /** Of the file (bytes). */
   readonly bytes: number;
-  readonly cost: number;
+  /** Of what is known of it (bytes). */
+  memory: number;
+  cost: number;
   /** Its number in memory; 0 if it has not been in memory. */
   id: number;
 };
@@ -74,12 +76,11 @@ export class DiskIndex {
     this.remove(name);
     const { keyDigest, host, target, queryRule, tags, length } = head;
     const place = targetKey(host, target);
-    const memory =
-      ENTRY_MEMORY + keyDigest.length + target.length + 2 * place.length + tags.reduce((sum, tag) => sum + TAG_BYTES + tag.length, 0);
+    const texts = keyDigest.length + target.length + 2 * place.length + tags.join('').length;
+    const memory = ENTRY_MEMORY + texts + this.tags.bytesFor(head);
     const onDisk = Math.ceil(bytes / BLOCK) * BLOCK;
-    // The cost of a file is its share of the scarcest resource: disk space, number of files, or memory.
-    const cost = Math.ceil(Math.max(onDisk, this.size / MAX_FILES, (this.size * memory) / MAX_MEMORY));
-    const one: OnDisk = { name, entry: { keyDigest, host, target, queryRule, tags, length }, place, bytes: onDisk, cost, id };
+    const cost = this.costOf(onDisk, memory);
+    const one: OnDisk = { name, entry: { keyDigest, host, target, queryRule, tags, length }, place, bytes: onDisk, memory, cost, id };
     this.names.set(name, one);
     if (id !== 0) this.ids.set(id, one);
     this.keys.set(keyDigest, [one, ...this.of(keyDigest)]);
@@ -90,6 +91,11 @@ export class DiskIndex {
     const gone = [...this.of(keyDigest).slice(MAX_VARIANTS), ...this.policy.add(one)];
     for (const { name: other } of gone) this.remove(other);
     return gone;
+  }
+
+  /** The cost of a file is its share of the scarcest resource: disk space, number of files, or memory. */
+  private costOf(onDisk: number, memory: number): number {
+    return Math.ceil(Math.max(onDisk, this.size / MAX_FILES, (this.size * memory) / MAX_MEMORY));
   }
 
   /** Evicts a share of all files. @returns them. */
@@ -109,7 +115,10 @@ export class DiskIndex {
     if (left.length === 0) this.keys.delete(keyDigest);
     else this.keys.set(keyDigest, left);
     this.places.remove(one);
-    this.tags.remove(one);
+    this.tags.remove(one, (heir, bytes) => {
+      heir.memory += bytes;
+      this.policy.enlarge(heir, this.costOf(heir.bytes, heir.memory) - heir.cost);
+    });
     this.policy.remove(one);
     this.filter.remove(keyDigest);
     this.bytes -= one.bytes;

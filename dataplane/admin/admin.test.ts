@@ -373,18 +373,33 @@ test('the socket is accessible only to its owner, replaces the file of a dead pr
   assert.equal((await sendRequest({ socketPath: stale, method: 'GET', path: '/routes' })).status, 200);
 });
 
-test('bytes that are not HTTP are answered with a JSON error', async () => {
+test('bytes that are not HTTP, requests without a Host and CONNECT are answered with a JSON error', async () => {
   await using api = await RunningAdmin.start();
-  const text = await new Promise<string>((resolve) => {
+  for (const port of [api.port, api.probePort])
+    for (const bytes of [
+      '\x16\x03\x01\x02\x00\r\n\r\n',
+      'GET /health HTTP/1.1\r\n\r\n',
+      'CONNECT a.test:80 HTTP/1.1\r\nHost: localhost\r\n\r\n',
+    ])
+      assert.match(await answerTo(port, bytes), /^HTTP\/1\.1 400 .*application\/json.*\{"error":"malformed request"\}$/s, bytes);
+});
+
+test('an expectation that is not known is ignored, and HTTP/1.0 needs no Host', async () => {
+  await using api = await RunningAdmin.start();
+  for (const head of ['GET /health HTTP/1.1\r\nHost: localhost\r\nExpect: wonders\r\nConnection: close', 'GET /health HTTP/1.0'])
+    assert.match(await answerTo(api.port, `${head}\r\n\r\n`), /^HTTP\/1\.1 200 .*"ok"/s, head);
+});
+
+/** Everything that the server sends until it closes the connection. */
+const answerTo = (port: number, bytes: string): Promise<string> =>
+  new Promise((resolve) => {
     let seen = '';
-    const socket = connect(api.port, '127.0.0.1', () => socket.write('\x16\x03\x01\x02\x00\r\n\r\n'));
+    const socket = connect(port, '127.0.0.1', () => socket.write(bytes));
     socket.on('data', (piece) => {
       seen += piece;
     });
     socket.on('close', () => resolve(seen));
   });
-  assert.match(text, /^HTTP\/1\.1 400 .*application\/json.*\{"error":"malformed request"\}$/s);
-});
 
 test('listening on an address in use fails with the system error', async () => {
   await using api = await RunningAdmin.start();

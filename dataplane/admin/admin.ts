@@ -166,18 +166,30 @@ export class Admin {
 
   /** `wholeMs`: how long a whole request may take to arrive; 0 means no limit. */
   private open(application: RequestListener, wholeMs: number): OpenServer {
+    const respond: RequestListener = (request, response) =>
+      lacksHost(request) ? refuseBytes(null, request.socket) : application(request, response);
     const server = createServer(
-      { requestTimeout: wholeMs, headersTimeout: HEAD_MS, keepAliveTimeout: KEEP_ALIVE_MS, connectionsCheckingInterval: 5_000 },
-      application,
+      {
+        requestTimeout: wholeMs,
+        headersTimeout: HEAD_MS,
+        keepAliveTimeout: KEEP_ALIVE_MS,
+        connectionsCheckingInterval: 5_000,
+        requireHostHeader: false,
+      },
+      respond,
     );
     server.setTimeout(IDLE_MS);
     server.on('clientError', refuseBytes);
+    // Otherwise Node closes the connection without a response.
+    server.on('connect', (_, socket: Socket) => refuseBytes(null, socket));
+    // Otherwise Node responds without saying why. An expectation that isn't met may be ignored (RFC 9110 10.1.1).
+    server.on('checkExpectation', respond);
     // A connection that could not be accepted must not end the process; a failure to listen is thrown to the caller.
     server.on('error', (error) => {
       if (server.listening) this.parts.log.warn({ error: error.message }, 'the Admin API could not accept a connection');
     });
     // The header section is checked first; the handler then reads the body.
-    server.on('checkContinue', application);
+    server.on('checkContinue', respond);
     const opened = { server, room: new ConnectionRoom(server, this.parts.clock, MAX_CONNECTIONS) };
     this.opened.push(opened);
     return opened;
@@ -224,9 +236,12 @@ function answerError({ log, clock }: AdminDependencies): ErrorRequestHandler {
   };
 }
 
+/** Node would reject such a request without a reason (RFC 9112 3.2). */
+const lacksHost = ({ headers, httpVersion }: IncomingMessage): boolean => headers.host === undefined && httpVersion !== '1.0';
+
 /** Responds to bytes that are not an HTTP request. */
-function refuseBytes(error: NodeJS.ErrnoException, socket: Socket): void {
-  if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy();
+function refuseBytes(error: NodeJS.ErrnoException | null, socket: Socket): void {
+  if (error?.code === 'ECONNRESET' || !socket.writable) return void socket.destroy();
   const body = JSON.stringify({ error: 'malformed request' });
   socket.end(
     `HTTP/1.1 400 Bad Request\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\nConnection: close\r\n\r\n${body}`,

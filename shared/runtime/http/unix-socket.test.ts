@@ -79,6 +79,14 @@ test('a directory that may not be written to is named, and ports are not mention
   }
 });
 
+test('a directory that does not exist is named', async () => {
+  path = join(folder, 'none', 'admin.sock');
+  isUnusable(
+    await listenUnix(server, path).catch((error: unknown) => error),
+    /admin\.sock can't be created: there is no directory .*none$/,
+  );
+});
+
 test('a symbolic link that leads nowhere is not a socket', async () => {
   symlinkSync('nowhere', path);
   isUnusable(await listenUnix(server, path).catch((error: unknown) => error), /admin\.sock exists and is not a socket$/);

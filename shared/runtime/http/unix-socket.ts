@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { lstatSync, unlinkSync } from 'node:fs';
+import { existsSync, lstatSync, unlinkSync } from 'node:fs';
 import { connect, type Server } from 'node:net';
 import { dirname } from 'node:path';
 import { PROCESS_USER } from '../process/process-user.ts';
@@ -25,7 +25,10 @@ export async function listenUnix(server: Server, path: string): Promise<void> {
     await listening;
   } catch (error) {
     if (!isDenied(error)) throw error;
-    throw new UnusableSocketError(`${path} can't be created by ${PROCESS_USER}, who may not write to ${dirname(path)}`);
+    const folder = dirname(path);
+    // The system's error is the same for a directory that doesn't exist (uv_pipe_bind).
+    const why = existsSync(folder) ? ` by ${PROCESS_USER}, who may not write to ${folder}` : `: there is no directory ${folder}`;
+    throw new UnusableSocketError(`${path} can't be created${why}`);
   }
 }
 

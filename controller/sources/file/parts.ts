@@ -14,12 +14,13 @@ import { createLexer } from './tokens/lexer.ts';
 import { parseLines } from './tree/lines.ts';
 import { parse } from './tree/parser.ts';
 import type { FilePart } from './tree/syntax.ts';
-import type { Environment } from './variables/read-context.ts';
+import { type Budget, createBudget, type Environment } from './variables/read-context.ts';
 
 /** What a file and its imports share while they are read. */
 export type Reading = {
   readonly report: Collected;
   readonly imports: Imports;
+  readonly budget: Budget;
   readonly context: Pick<Context, 'report' | 'expanded' | 'textOf' | 'now' | 'sourceWords'>;
   /** The text of the file itself; null if it is no text, which is reported. */
   readonly text: string | null;
@@ -28,22 +29,23 @@ export type Reading = {
 /** Begins to read the bytes of a file; `path` is what diagnostics and origins call it, and where its imports are looked for. */
 export function beginReading(bytes: Buffer, path: string, env: Environment, files: Files): Reading {
   const report = collectDiagnostics(path);
-  const imports = createImports(env, files, report);
+  const budget = createBudget();
+  const imports = createImports(env, files, report, budget);
   const expanded = (block: DirectiveBlock): DirectiveBlock => expand(block, imports);
   const textOf = (word: Word) => textNamedBy(word, files);
   const context = { report, expanded, textOf, now: systemClock.now(), sourceWords: new WeakMap() };
-  return { report, imports, context, text: readText(bytes, path, report) };
+  return { report, imports, budget, context, text: readText(bytes, path, report) };
 }
 
 /** A site or a block of globals. `errorsBefore`: the number of errors before it was parsed. */
 export type Part = { readonly part: Extract<FilePart, { kind: 'globals' | 'site' }>; readonly errorsBefore: number };
 
 /** The parts of a file, in its order, with those of its imports in their place. Each is parsed when it is asked for. */
-export function* partsOf(path: string, env: Environment, { text, report, ...reading }: Reading): Generator<Part> {
+export function* partsOf(path: string, env: Environment, { text, report, budget, ...reading }: Reading): Generator<Part> {
   if (text === null) return;
   report.read(path, text);
   const tokens = createLexer(text, path, report);
-  yield* partsOfText({ tokens, context: { env, report, args: null, from: undefined } }, { ...reading, report });
+  yield* partsOfText({ tokens, context: { env, report, args: null, from: undefined, budget } }, { ...reading, report });
 }
 
 function* partsOfText({ tokens, context }: ImportedText, reading: Pick<Reading, 'report' | 'imports'>): Generator<Part> {

@@ -11,13 +11,14 @@ import { explainUnknown } from './sites/unknown-directive.ts';
 import { readText } from './text/text.ts';
 import { createLexer } from './tokens/lexer.ts';
 import { parseLines } from './tree/lines.ts';
+import { createBudget } from './variables/read-context.ts';
 
 /** Reads one directive that is not in a file: see DirectiveReader. */
 export const readSingleDirective: DirectiveReader = (name, text) => {
   const report = collectDiagnostics(name);
   const written = readText(Buffer.from(withName(name, text)), name, report) ?? '';
   report.read(name, written);
-  const lines = parseLines(createLexer(written, name, report), { env: {}, report, args: null, from: undefined });
+  const lines = parseLines(createLexer(written, name, report), { env: {}, report, args: null, from: undefined, budget: createBudget() });
   for (const line of lines) if (line.name.text !== name) report.error(line.name, `${quote(line.name.text)} is another directive`);
   const block: DirectiveBlock = { open: { path: name, line: 1, column: 1 }, lines: lines.filter((line) => line.name.text === name) };
   const draft = emptyDraft();

@@ -194,3 +194,24 @@ test('valid globals of a file are used regardless of other errors in it', () => 
   assert.equal(globalsOf('{\n  http_port 8080\n'), null);
   assert.equal(globalsOf('a.example { nonsense }\n'), null);
 });
+
+test('arguments that grow with each import are an error, before they fill the memory', async () => {
+  const levels = Array.from({ length: 30 }, (_, level) => level + 1);
+  const growing = (argument: string) =>
+    `(s0) {\n  respond 200\n}\n${levels.map((level) => `(s${level}) {\n  import s${level - 1} ${argument}\n}\n`).join('')}a.example {\n  import s30 xxxx yyyy\n}\n`;
+  for (const argument of [`"${'{args[0]}'.repeat(20)}"`, '{args[:]} {args[:]}']) {
+    const { problems } = await compileIn('growing', { Sluicefile: growing(argument) });
+    assert.match(problems.join('\n'), /^Sluicefile:\d+:\d+: too much is inserted here: .* 64 MB; insert fewer or shorter ones/);
+  }
+  const many = 'a.example {\n  header X-A {args[:]}\n}\n';
+  const { problems } = await compileIn('many', { Sluicefile: `import one ${'x '.repeat(200_000)}\n`, one: many });
+  assert.match(problems.join('\n'), /^one:2:14: header "…" has several values/m);
+});
+
+test('a variable that is inserted again and again is an error, before it fills the memory', () => {
+  const compiled = compileBytes(Buffer.from(`a.example {\n  respond "${'{$LONG}'.repeat(6_000)}"\n}\n`), 'f', {
+    LONG: 'x'.repeat(100_000),
+  });
+  assert.ok(!compiled.ok);
+  assert.match(formatDiagnostic(compiled.diagnostics[0] ?? assert.fail()), /^f:2:\d+: too much is inserted here/);
+});

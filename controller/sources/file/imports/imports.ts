@@ -11,7 +11,7 @@ import { readText } from '../text/text.ts';
 import { createLexer, replay, type Tokens } from '../tokens/lexer.ts';
 import { parseLines } from '../tree/lines.ts';
 import type { Snippet } from '../tree/syntax.ts';
-import type { Environment, ReadContext } from '../variables/read-context.ts';
+import type { Budget, Environment, ReadContext } from '../variables/read-context.ts';
 
 /** The nesting depth of imports. */
 const DEEPEST = 32;
@@ -37,6 +37,7 @@ type State = {
   readonly env: Environment;
   readonly files: Files;
   readonly report: DiagnosticReport;
+  readonly budget: Budget;
   readonly snippets: Map<string, Snippet>;
   /** File contents by path: a file may be imported many times. */
   readonly texts: Map<string, string | null>;
@@ -46,14 +47,14 @@ type State = {
   spent: boolean;
 };
 
-export function createImports(env: Environment, files: Files, report: DiagnosticReport): Imports {
-  const state: State = { env, files, report, snippets: new Map(), texts: new Map(), imports: 0, characters: 0, spent: false };
+export function createImports(env: Environment, files: Files, report: DiagnosticReport, budget: Budget): Imports {
+  const state: State = { env, files, report, budget, snippets: new Map(), texts: new Map(), imports: 0, characters: 0, spent: false };
   return { define: (snippet) => define(snippet, state), open: (directive) => open(directive, state) };
 }
 
 const SNIPPET_NAME = /^\([^()/*?{}]+\)$/;
 
-function define(snippet: Snippet, { snippets, report, env }: State): void {
+function define(snippet: Snippet, { snippets, report, env, budget }: State): void {
   const { name, tokens } = snippet;
   if (!SNIPPET_NAME.test(name.text)) return report.error(name, `${quote(name.text)} is not a valid snippet name: write (name) { … }`);
   const earlier = snippets.get(name.text);
@@ -61,7 +62,7 @@ function define(snippet: Snippet, { snippets, report, env }: State): void {
     return report.error(name, `the snippet ${unquoted(name.text)} is already defined at ${positionOf(earlier.name)}; rename one of them`);
   snippets.set(name.text, snippet);
   // Its structure is checked whether or not it is imported.
-  parseLines(replay(tokens), { env, report, args: 'unknown', from: name.from });
+  parseLines(replay(tokens), { env, report, args: 'unknown', from: name.from, budget });
 }
 
 function open({ name, args: [what, ...args], block }: Directive, state: State): readonly ImportedText[] {
@@ -136,7 +137,7 @@ function enter(
   cost: number,
   state: State,
 ): ReadContext | undefined {
-  const { report, env } = state;
+  const { report, env, budget } = state;
   const chain = chainOf(name);
   state.imports++;
   state.characters += cost;
@@ -145,7 +146,7 @@ function enter(
     report.error(what, `this import never ends: ${[...chain.map((link) => link.label).reverse(), label].join(' > ')}`);
   else if (chain.length > DEEPEST) report.error(what, `imports are nested more than ${DEEPEST} deep`);
   else if (state.spent) report.error(what, `too much is imported: the limits are ${MAX_IMPORTS} imports and 64 MB in all`);
-  else return { env, report, args: args.map(({ text }) => text), from: { at: placeOf(name), key, label } };
+  else return { env, report, budget, args: args.map(({ text }) => text), from: { at: placeOf(name), key, label } };
   return undefined;
 }
 

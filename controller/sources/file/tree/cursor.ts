@@ -38,7 +38,7 @@ export function wordsOfLine(cursor: Cursor): Word[] {
   while (cursor.token.kind === 'word') {
     const token = advance(cursor);
     const several = argumentsFor(token, cursor.context);
-    if (several) words.push(...several);
+    if (several) for (const word of several) words.push(word);
     else words.push(resolveWord(token, cursor.context));
   }
   return words;

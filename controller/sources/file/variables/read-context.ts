@@ -14,4 +14,26 @@ export type ReadContext = {
   readonly args: readonly string[] | null | 'unknown';
   readonly from: Import | undefined;
   readonly report: DiagnosticReport;
+  readonly budget: Budget;
 };
+
+/** What all variables and arguments of a compilation may insert together: snippets that repeat theirs would grow without end. */
+export type Budget = {
+  /** false: it is used up. */
+  spend(characters: number): boolean;
+};
+
+const MAX_INSERTED = 64 * 1_048_576;
+export const SPENT =
+  'too much is inserted here: the limit for the values of all variables and arguments together is 64 MB; insert fewer or shorter ones';
+
+export function createBudget(): Budget {
+  let left = MAX_INSERTED;
+  return {
+    spend: (characters) => {
+      if (characters > left) return false;
+      left -= characters;
+      return true;
+    },
+  };
+}

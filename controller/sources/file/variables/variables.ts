@@ -3,7 +3,7 @@ import { characters, type Import, type Position, type Word } from '../../../../s
 import type { DiagnosticReport } from '../diagnostics/diagnostics.ts';
 import type { Token } from '../tokens/lexer.ts';
 import { argumentFor } from './arguments.ts';
-import type { ReadContext } from './read-context.ts';
+import { type ReadContext, SPENT } from './read-context.ts';
 
 const ESCAPES: ReadonlyMap<string, string> = new Map([
   ['"', '"'],
@@ -66,7 +66,7 @@ function escaped(whole: string, place: () => Position, report: DiagnosticReport)
   return meant ?? whole;
 }
 
-function lookUp(whole: string, inner: string, place: () => Position, { env, report }: ReadContext): string {
+function lookUp(whole: string, inner: string, place: () => Position, { env, report, budget }: ReadContext): string {
   const colon = inner.indexOf(':');
   const name = colon < 0 ? inner : inner.slice(0, colon);
   if (!NAME.test(name)) {
@@ -76,6 +76,10 @@ function lookUp(whole: string, inner: string, place: () => Position, { env, repo
   if (env === 'unknown') return whole;
   const value = Object.hasOwn(env, name) ? env[name] : undefined;
   if (value !== undefined) {
+    if (!budget.spend(value.length)) {
+      report.error(place(), SPENT);
+      return '';
+    }
     report.substituted(place(), `{$${name}}`, value);
     return value;
   }

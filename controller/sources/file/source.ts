@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { aborted } from '../../../shared/runtime/aborted.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import type { Log } from '../../../shared/runtime/log/log.ts';
@@ -7,7 +8,7 @@ import { type Compiled, compileFile } from './compile.ts';
 import { type Diagnostic, formatDiagnostic } from './diagnostics/diagnostics.ts';
 import { FILE_SOURCE } from './sites/site.ts';
 import type { Environment } from './variables/read-context.ts';
-import { areSame, type FoundFiles, lacks, wereSteady } from './watching/found-files.ts';
+import { areSame, COARSE_MS, type FoundFiles, lacks, mayHideChanges, wereSteady } from './watching/found-files.ts';
 import { createSettle } from './watching/settle.ts';
 import { trace } from './watching/trace.ts';
 import { type Watch, watchDirectories } from './watching/watch.ts';
@@ -36,6 +37,8 @@ export function createFileSource(options: { path: string; clock: Clock; log: Log
   let reported: FoundFiles | undefined;
   let missingSince: number | undefined;
   let cancelLook: () => void = () => undefined;
+  let cancelSecondLook: () => void = () => undefined;
+  let latest: Snapshot | undefined;
   let reading: Promise<unknown> = Promise.resolve();
   const withTransitionTimes = createTransitionTimes(clock);
   let readings: readonly Reading[] = [];
@@ -56,6 +59,9 @@ export function createFileSource(options: { path: string; clock: Clock; log: Log
   const conclude = (seen: FoundFiles, snapshot: Snapshot) => {
     if (!emitSnapshot) return;
     reported = seen;
+    latest = snapshot;
+    cancelSecondLook();
+    if (mayHideChanges(seen, clock.now())) cancelSecondLook = clock.after(COARSE_MS, () => void inTurn(lookAgain).catch(failed));
     readings = withTransitionTimes([readingOf(path, snapshot, readings[0]?.domains ?? [])]);
     announce(log, path, snapshot);
     emitSnapshot(snapshot);
@@ -77,6 +83,14 @@ export function createFileSource(options: { path: string; clock: Clock; log: Log
       conclude(after ?? before, snapshot);
       return snapshot;
     }
+  };
+
+  /** Reads the files although they look unchanged, and reports only a difference. */
+  const lookAgain = async (): Promise<void> => {
+    const before = findFiles();
+    if (reported === undefined || !areSame(before, reported)) return;
+    const { snapshot, after } = await read(before);
+    if (after !== undefined && !isDeepStrictEqual(snapshot, latest)) conclude(after, snapshot);
   };
 
   /** Whether a missing file is probably being replaced; then it is checked again later. The first check does not wait. */
@@ -109,6 +123,7 @@ export function createFileSource(options: { path: string; clock: Clock; log: Log
     emitSnapshot = undefined;
     stopPolling();
     cancelLook();
+    cancelSecondLook();
     settle.stop();
     watch.stop();
     watch = undefined;

@@ -6,6 +6,11 @@ export type FoundFiles = FileTrace['found'];
 /** The slowest clock tick of file systems for time stamps (ms). */
 const TICK_MS = 20;
 
+/** How long file systems that count whole seconds, or every other one, may give different contents the same time (ms). */
+export const COARSE_MS = 2_100;
+/** A file server's clock may be off by this much (ms). */
+const SKEW_MS = 3_600_000;
+
 export const areSame = (a: FoundFiles, b: FoundFiles): boolean => a.size === b.size && haveSame(a, b);
 
 /** Whether the inputs in both are unchanged. */
@@ -24,6 +29,15 @@ function haveSame(a: FoundFiles, b: FoundFiles): boolean {
 export function wereSteady(before: FoundFiles, after: FoundFiles, startedAt: number): boolean {
   const fresh = [...after].filter(([path]) => !before.has(path));
   return haveSame(before, after) && fresh.every(([, { changedAt }]) => changedAt < startedAt - TICK_MS);
+}
+
+/**
+ * Whether a file may have changed after the read at `startedAt` without a trace, because its time has whole seconds: two saves in one
+ * second look the same if they are equally long.
+ */
+export function mayHideChanges(found: FoundFiles, startedAt: number): boolean {
+  for (const { changedAt } of found.values()) if (changedAt % 1_000 === 0 && changedAt > startedAt - SKEW_MS) return true;
+  return false;
 }
 
 /**

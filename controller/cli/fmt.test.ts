@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { chmodSync, lstatSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { chmodSync, chownSync, lstatSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { sluice, temporary } from './testing/run-command.ts';
@@ -34,6 +34,18 @@ test('fmt --write replaces the target of a link, keeps its mode and leaves no ot
   assert.equal(statSync(path).mode & 0o777, 0o640);
   assert.ok(lstatSync(link).isSymbolicLink());
   assert.deepEqual(readdirSync(directory).sort(), ['Sluicefile', 'real']);
+});
+
+test('fmt --write keeps the owner and group, so that the service user can still read the file', async (t) => {
+  if (process.getuid?.() !== 0) return t.skip('only root can give a file to another user');
+  const path = join(temporary(t), 'Sluicefile');
+  writeFileSync(path, WILD);
+  chmodSync(path, 0o640);
+  chownSync(path, 12_345, 23_456);
+  assert.deepEqual(await sluice(['fmt', '--write', '--config', path]), { code: 0, out: '', err: '' });
+  const { uid, gid, mode } = statSync(path);
+  assert.deepEqual([uid, gid, mode & 0o777], [12_345, 23_456, 0o640]);
+  assert.equal(readFileSync(path, 'utf8'), TIDY);
 });
 
 test('fmt rejects a file with mismatched braces, reports their positions and writes nothing', async (t) => {

@@ -1,4 +1,4 @@
-import { chmod, readFile, realpath, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { chmod, chown, readFile, realpath, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { NAME } from '../../shared/name.ts';
 import { type Flag, UsageError } from '../../shared/runtime/flags.ts';
 import { CONFIG_FLAG, readableConfig } from '../flags.ts';
@@ -41,13 +41,18 @@ function fail(path: string, reason: string): never {
   throw new CommandError(`${path}: ${reason}`);
 }
 
-/** Renamed into place, so that programs watching the file never read half of it. Links remain links. */
+/**
+ * Renamed into place, so that programs watching the file never read half of it. Links remain links, and whoever may read the file, the
+ * service user for one, still may, and nobody else at any time.
+ */
 async function replace(path: string, text: string): Promise<void> {
   const target = await realpath(path);
-  const { mode } = await stat(target);
+  const { mode, uid, gid } = await stat(target);
   const fresh = `${target}.${process.pid}.tmp`;
   try {
-    await writeFile(fresh, text, { flag: 'wx' });
+    await writeFile(fresh, text, { flag: 'wx', mode: 0o600 });
+    const own = await stat(fresh);
+    if (own.uid !== uid || own.gid !== gid) await chown(fresh, uid, gid);
     await chmod(fresh, mode);
     await rename(fresh, target);
   } catch (error) {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { after, test } from 'node:test';
@@ -214,4 +214,13 @@ test('a variable that is inserted again and again is an error, before it fills t
   });
   assert.ok(!compiled.ok);
   assert.match(formatDiagnostic(compiled.diagnostics[0] ?? assert.fail()), /^f:2:\d+: too much is inserted here/);
+});
+
+test('an import whose size is not known in advance is read up to the limit', async (t) => {
+  // It claims to be empty, and has hundreds of gigabytes.
+  const endless = '/proc/self/pagemap';
+  if (!existsSync(endless)) return t.skip('there is no such file here');
+  assert.deepEqual((await compileIn('endless', { Sluicefile: `import ${endless}\n` })).problems, [
+    `Sluicefile:1:8: import "${endless}": it is larger than 64 MB, so it is not a config file`,
+  ]);
 });

@@ -1,8 +1,10 @@
-import { closeSync, constants, fstatSync, openSync, readFileSync, statSync } from 'node:fs';
+import { closeSync, constants, fstatSync, openSync, readSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { accepted, type Parsed, refused } from '../../../../shared/values/parsed.ts';
 import { expandGlob } from './glob.ts';
 import { LARGEST, reasonOf, TOO_LARGE } from './read.ts';
+
+const CHUNK = 16_384;
 
 /** The origin of imported files. */
 export type Files = {
@@ -42,10 +44,23 @@ function readRegular(path: string): Parsed<Buffer> {
     const entry = fstatSync(file);
     if (entry.isDirectory()) return refused('it is a directory: name the files in it, as in sites/*');
     if (!entry.isFile()) return refused('it is not a regular file');
-    return entry.size > LARGEST ? refused(TOO_LARGE) : accepted(readFileSync(file));
+    return entry.size > LARGEST ? refused(TOO_LARGE) : readUpTo(LARGEST, file, entry.size);
   } finally {
     closeSync(file);
   }
+}
+
+/** The size of a file says nothing in /proc, or while it grows. */
+function readUpTo(limit: number, file: number, expected: number): Parsed<Buffer> {
+  const chunks: Buffer[] = [];
+  for (let total = 0; total <= limit; ) {
+    const chunk = Buffer.allocUnsafe(Math.max(expected + 1 - total, CHUNK));
+    const size = readSync(file, chunk);
+    if (size === 0) return accepted(Buffer.concat(chunks));
+    total += size;
+    chunks.push(chunk.subarray(0, size));
+  }
+  return refused(TOO_LARGE);
 }
 
 /** A file that can't be looked up counts as one: reading it tells why. */

@@ -153,9 +153,12 @@ export const hasHttps = (claims: readonly PathClaim[]): boolean => claims.some((
 function oldestListener(http: GatewayHost | null): BoundListener | undefined {
   const [ofRoute] = http?.listeners ?? [];
   const [named] = (http === null ? [] : naming(http)).sort((a, b) => byAge(a.owner, b.owner));
-  const route = http?.blocks.filter(({ rank }) => rank === 0).sort(byAge)[0];
+  const route = oldestOf(http?.blocks.filter(({ rank }) => rank === 0) ?? []);
   return named !== undefined && (route === undefined || byAge(named.owner, route) < 0) ? named : ofRoute;
 }
+
+const oldestOf = (blocks: readonly HostBlock[]): HostBlock | undefined =>
+  blocks.reduce<HostBlock | undefined>((oldest, one) => (oldest === undefined || byAge(one, oldest) < 0 ? one : oldest), undefined);
 
 const naming = ({ name, listeners }: GatewayHost): BoundListener[] => listeners.filter(({ listener }) => listener.hostname === name);
 

@@ -108,7 +108,7 @@ function routeOf(
   const isPresented = secretsOf(site, claims)
     .map((secret) => certificates.present(secret, host))
     .includes(true);
-  return withOrigin(routeOfGatewayHost(site, claims, isPresented ? 'provided' : https));
+  return routeOfInput(routeOfGatewayHost(site, claims, isPresented ? 'provided' : https));
 }
 
 /** A host that belongs to an object with a setting for HTTPS gets no certificate from Gateways of others. */
@@ -163,6 +163,28 @@ function httpsOf(
 }
 
 const checked = createRouteReader();
+
+type ReadRoute = {
+  readonly handles: NonNullable<RouteInput['handles']>;
+  /** The other members, as JSON. */
+  readonly rest: string;
+  readonly route: ReturnType<typeof withOrigin>;
+};
+/** By host. */
+const read = new Map<string, ReadRoute>();
+const MAX_READ = 20_000;
+
+/** Reuses the route of an earlier snapshot if its blocks are the same objects. */
+function routeOfInput(input: RouteInput): ReturnType<typeof withOrigin> {
+  const { handles = [], ...others } = input;
+  const rest = JSON.stringify(others);
+  const before = read.get(input.domain);
+  if (before !== undefined && before.rest === rest && isSameList(before.handles, handles)) return before.route;
+  const route = withOrigin(input);
+  if (read.size >= MAX_READ) read.clear();
+  read.set(input.domain, { handles, rest, route });
+  return route;
+}
 
 type BuiltRoute = {
   readonly claims: readonly PathClaim[];

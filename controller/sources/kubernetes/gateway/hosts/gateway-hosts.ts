@@ -3,10 +3,12 @@ import { MAX_LINE_BYTES } from '../../../../../shared/wire/apply.ts';
 import type { HttpMatch, HttpRoute } from '../../objects/http-route.ts';
 import { byAge, type Meta } from '../../objects/meta.ts';
 import type { HostBlock } from '../../routes/host-block.ts';
+import { isSameList } from '../../routes/same-list.ts';
 import type { BoundListener } from '../listeners.ts';
 import { mapPort, type PortMap } from '../port-map.ts';
+import { knownBlocksOfRule, textOf } from '../rules/known-blocks.ts';
 import type { RouteBackends } from '../rules/route-backends.ts';
-import { blocksOfRule, type RuleBlock } from '../rules/rule-blocks.ts';
+import type { RuleBlock } from '../rules/rule-blocks.ts';
 import { type ClientRules, clientRules, requiredBy } from './client-rules.ts';
 import type { HostRules, ListenAddress, RuleMatch } from './host-rules.ts';
 import type { Hostname } from './hostnames.ts';
@@ -62,10 +64,10 @@ export function gatewayHost(name: Hostname, rules: HostRules, map: PortMap, back
     ({ place, listeners }, index): ServedPlace => ({
       ...place,
       scheme: listeners[0]?.listener.protocol === 'HTTP' ? 'http' : 'https',
-      matches: new Set(lists[index]?.map(({ match }) => match)),
+      matches: matchesIn(lists[index] ?? []),
     }),
   );
-  const { blocks, refused } = fittingBlocks(inOrder(lists), (one) => blocksOf(one, places, map, backends));
+  const { blocks, refused } = knownBlocks(lists, places, map, backends);
   const listeners = [...new Set(found.flatMap((one) => one.listeners))].sort((a, b) => Number(isOwn(b)) - Number(isOwn(a)));
   const own = listeners.filter(isOwn);
   const isOwnSecret = own.some(({ secrets }) => secrets.length > 0);
@@ -111,7 +113,8 @@ function ownListeners(name: Hostname, rules: HostRules, lists: readonly (readonl
 /** Merges several ordered lists of matches into one order that is consistent with each of them. */
 function inOrder(lists: readonly (readonly RuleMatch[])[]): readonly RuleMatch[] {
   const [first = [], ...others] = lists;
-  if (others.every((list) => list.length === first.length && list.every(({ match }, at) => match === first[at]?.match))) return first;
+  if (others.every((list) => list === first || (list.length === first.length && list.every(({ match }, at) => match === first[at]?.match))))
+    return first;
   const all = [...first];
   for (const list of others) {
     let at = 0;
@@ -122,6 +125,29 @@ function inOrder(lists: readonly (readonly RuleMatch[])[]): readonly RuleMatch[]
     }
   }
   return all;
+}
+
+type Blocks = { readonly blocks: readonly HostBlock[]; readonly refused: readonly HttpRoute[] };
+type KnownBlocks = Blocks & { readonly lists: readonly (readonly RuleMatch[])[]; readonly key: string };
+/** Those of a snapshot, by the first list: the hosts of a route have the same. */
+const known = new WeakMap<readonly RuleMatch[], { readonly round: symbol; readonly found: KnownBlocks[] }>();
+
+function knownBlocks(
+  lists: readonly (readonly RuleMatch[])[],
+  places: readonly ServedPlace[],
+  map: PortMap,
+  backends: RouteBackends,
+): Blocks {
+  const [first] = lists;
+  if (first === undefined) return { blocks: [], refused: [] };
+  const before = known.get(first);
+  const found = before?.round === backends.round ? before.found : [];
+  const key = JSON.stringify(places.map(({ address, port, scheme }) => [address, port, scheme]));
+  const same = found.find((one) => one.key === key && isSameList(one.lists, lists));
+  if (same !== undefined) return same;
+  const made = { ...fittingBlocks(inOrder(lists), (one) => blocksOf(one, places, map, backends)), lists, key };
+  known.set(first, { round: backends.round, found: [...found, made] });
+  return made;
 }
 
 /** Routes of different namespaces share hosts: the oldest get room first, each as a whole. */
@@ -135,7 +161,7 @@ function fittingBlocks(order: readonly RuleMatch[], blocksOf: (one: RuleMatch) =
     for (const one of matches) {
       const blocks = blocksOf(one);
       withOwn += blocks.length;
-      sizeWithOwn += blocks.reduce((sum, { handle }) => sum + Buffer.byteLength(JSON.stringify(handle)), 0);
+      sizeWithOwn += blocks.reduce((sum, { handle }) => sum + sizeOf(handle), 0);
       if (withOwn > MAX_GATEWAY_BLOCKS || sizeWithOwn > MAX_GATEWAY_SIZE) break;
       own.push([one, blocks]);
     }
@@ -158,8 +184,8 @@ function blocksOf(
   const variants = new Map<string, { readonly blocks: readonly RuleBlock[]; readonly places: ServedPlace[] }>();
   for (const place of places) {
     if (!place.matches.has(match)) continue;
-    const { blocks } = blocksOfRule(route, rule, number, match, place, backends);
-    const text = JSON.stringify(blocks);
+    const { blocks } = knownBlocksOfRule(route, rule, number, match, place, backends);
+    const text = textOf(blocks);
     const variant = variants.get(text);
     if (variant) variant.places.push(place);
     else variants.set(text, { blocks, places: [place] });
@@ -169,11 +195,42 @@ function blocksOf(
       variant.blocks.map(
         (handle): HostBlock => ({
           ...{ rank, match, meta: route.meta },
-          handle: condition === null ? handle : { ...handle, match: { ...handle.match, ...condition } },
+          handle: condition === null ? handle : withCondition(handle, condition),
         }),
       ),
     ),
   );
+}
+
+const matches = new WeakMap<readonly RuleMatch[], ReadonlySet<HttpMatch>>();
+
+function matchesIn(list: readonly RuleMatch[]): ReadonlySet<HttpMatch> {
+  const known = matches.get(list) ?? new Set(list.map(({ match }) => match));
+  matches.set(list, known);
+  return known;
+}
+
+const sizes = new WeakMap<RuleBlock, number>();
+
+function sizeOf(handle: RuleBlock): number {
+  const known = sizes.get(handle) ?? Buffer.byteLength(JSON.stringify(handle));
+  sizes.set(handle, known);
+  return known;
+}
+
+const conditioned = new WeakMap<RuleBlock, Map<string, RuleBlock>>();
+const MAX_CONDITIONED = 100;
+
+/** The same object each time. */
+function withCondition(handle: RuleBlock, condition: PlaceCondition): RuleBlock {
+  const key = JSON.stringify(condition);
+  const known = conditioned.get(handle) ?? new Map<string, RuleBlock>();
+  const before = known.get(key);
+  if (before !== undefined) return before;
+  const made = { ...handle, match: { ...handle.match, ...condition } };
+  if (known.size >= MAX_CONDITIONED) known.clear();
+  conditioned.set(handle, known.set(key, made));
+  return made;
 }
 
 /** The conditions that together select some of the places of a host; null selects all of them. */

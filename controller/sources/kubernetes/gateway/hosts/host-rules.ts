@@ -1,5 +1,6 @@
 import type { HttpMatch, HttpRoute, HttpRule } from '../../objects/http-route.ts';
 import { byAge, type Meta } from '../../objects/meta.ts';
+import { isSameList } from '../../routes/same-list.ts';
 import type { Attachment } from '../attachments.ts';
 import type { BoundListener } from '../listeners.ts';
 import { mapPort, type PortMap } from '../port-map.ts';
@@ -102,14 +103,33 @@ export class HostRules {
   }
 
   /** The rules of listeners for a host, in the order in which they are tried. */
-  rulesFor(name: Hostname, listeners: readonly BoundListener[]): RuleMatch[] {
+  rulesFor(name: Hostname, listeners: readonly BoundListener[]): readonly RuleMatch[] {
     const seen = new Set<HttpRoute>();
-    return coveringNames(name).flatMap((covering, rank) => {
+    const lists = coveringNames(name).flatMap((covering, rank) => {
       const routes = new Set(listeners.flatMap((bound) => this.routes.get(bound)?.get(covering) ?? []).filter((route) => !seen.has(route)));
       for (const route of routes) seen.add(route);
-      return [...routes].flatMap((route) => matchesOf(route, rank)).sort(bySpecificity);
+      return routes.size === 0 ? [] : [sortedMatches([...routes], rank)];
     });
+    return lists.length === 1 && lists[0] ? lists[0] : lists.flat();
   }
+}
+
+type Sorted = { readonly routes: readonly HttpRoute[]; readonly rank: number; readonly list: readonly RuleMatch[] };
+/** Those of earlier hosts and snapshots, by their first route. */
+const sorted = new WeakMap<HttpRoute, readonly Sorted[]>();
+/** With one first route. */
+const MAX_SORTED = 16;
+
+/** The matches of routes in the order in which they are tried: the same list each time, as long as the routes are the same objects. */
+function sortedMatches(routes: readonly HttpRoute[], rank: number): readonly RuleMatch[] {
+  const [first] = routes;
+  if (first === undefined) return [];
+  const known = sorted.get(first) ?? [];
+  const before = known.find((one) => one.rank === rank && isSameList(one.routes, routes));
+  if (before !== undefined) return before.list;
+  const list = routes.flatMap((route) => matchesOf(route, rank)).sort(bySpecificity);
+  sorted.set(first, [{ routes, rank, list }, ...known].slice(0, MAX_SORTED));
+  return list;
 }
 
 const matchesOf = (route: HttpRoute, rank: number): RuleMatch[] =>

@@ -10,7 +10,7 @@ type Mirrors = NonNullable<NonNullable<RouteInput['handles']>[number]['mirrors']
 export function mirrorsOf(
   { kind, meta }: HttpRoute,
   filters: readonly RouteFilter[],
-  backends: RouteBackends,
+  backends: Pick<RouteBackends, 'resolve'>,
 ): { readonly mirrors: Mirrors; readonly unresolved: Verdict | null } {
   const mirrors: Mirrors = [];
   let unresolved: Verdict | null = null;

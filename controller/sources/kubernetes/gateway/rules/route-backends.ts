@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { RouteInput } from '../../../../../shared/route.ts';
 import type { RouteBackend } from '../../objects/http-route.ts';
 import { nameOf } from '../../objects/meta.ts';
@@ -19,17 +20,19 @@ export type RouteTargets = { readonly pool: BackendPool; readonly fault: null } 
 /** The Service that a route refers to, and its namespace. */
 type BackendOwner = { readonly kind: RouteKind; readonly namespace: string };
 
+/** Those of earlier snapshots. */
+const earlier = new Map<string, RouteTargets>();
+const MAX_EARLIER = 50_000;
+
 /** Finds the targets of the backends of routes. */
 export class RouteBackends {
   private readonly backends: Backends;
   private readonly services: ReadonlyMap<string, Service>;
   private readonly policies: BackendPolicies;
   private readonly grants: Grants;
-  /**
-   * The Services that routes use, with the policies that apply: `uid` of the policies by that of the Gateways, filled as routes are
-   * translated.
-   */
-  readonly used = new Map<string, Set<string>>();
+  private readonly found = new Map<string, RouteTargets>();
+  /** Differs for each snapshot. */
+  readonly round = Symbol('round');
 
   constructor(backends: Backends, services: ReadonlyMap<string, Service>, policies: BackendPolicies, grants: Grants) {
     this.backends = backends;
@@ -38,7 +41,22 @@ export class RouteBackends {
     this.grants = grants;
   }
 
-  resolve({ kind, namespace }: BackendOwner, { ref, port }: Pick<RouteBackend, 'ref' | 'port'>): RouteTargets {
+  /** The same object as in an earlier snapshot unless something has changed, by which callers recognize it. */
+  resolve(owner: BackendOwner, backend: Pick<RouteBackend, 'ref' | 'port'>): RouteTargets {
+    const { group, kind, namespace = '', name } = backend.ref;
+    const key = `${owner.kind} ${owner.namespace} ${group} ${kind} ${namespace} ${name} ${backend.port}`;
+    const found = this.found.get(key);
+    if (found !== undefined) return found;
+    const now = this.find(owner, backend);
+    const before = earlier.get(key);
+    const targets = before !== undefined && isDeepStrictEqual(before, now) ? before : now;
+    if (earlier.size >= MAX_EARLIER) earlier.clear();
+    earlier.set(key, targets);
+    this.found.set(key, targets);
+    return targets;
+  }
+
+  private find({ kind, namespace }: BackendOwner, { ref, port }: Pick<RouteBackend, 'ref' | 'port'>): RouteTargets {
     const wrong = (reason: string, message: string) => ({ pool: null, fault: fails(reason, message) });
     const own = ref.namespace ?? namespace;
     const name = nameOf({ namespace: own, name: ref.name });

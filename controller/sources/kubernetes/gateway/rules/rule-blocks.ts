@@ -30,7 +30,7 @@ export function blocksOfRule(
   number: number,
   match: HttpMatch,
   arrival: Arrival,
-  backends: RouteBackends,
+  backends: Pick<RouteBackends, 'resolve'>,
 ): RuleBlocks {
   const name = `${route.kind} ${nameOf(route.meta)} rule ${number}`;
   const condition = conditionOfMatch(match);
@@ -75,7 +75,7 @@ function groupsOf(
   match: HttpMatch,
   arrival: Arrival,
   members: FilterMembers,
-  backends: RouteBackends,
+  backends: Pick<RouteBackends, 'resolve'>,
 ): { readonly blocks: BlockMembers[] | string; readonly unresolved: Verdict | null } {
   const weighted = rule.backends.filter(({ weight }) => weight > 0);
   const of = weighted.reduce((sum, { weight }) => sum + weight, 0);

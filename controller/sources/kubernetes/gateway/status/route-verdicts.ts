@@ -1,7 +1,7 @@
 import type { HttpRoute } from '../../objects/http-route.ts';
 import type { TlsRoute } from '../../objects/tls-route.ts';
+import { knownBlocksOfRule } from '../rules/known-blocks.ts';
 import type { RouteBackends } from '../rules/route-backends.ts';
-import { blocksOfRule } from '../rules/rule-blocks.ts';
 import { fails, holds, type Verdict } from './verdict.ts';
 
 /** The verdicts on a route that are the same wherever it is attached. */
@@ -20,7 +20,7 @@ export function judgeHttpRoute(route: HttpRoute, backends: RouteBackends): Route
   let unresolved: Verdict | null = null;
   const wrong: Verdict[] = [];
   for (const [index, rule] of route.rules.entries()) {
-    const results = rule.matches.map((match) => blocksOfRule(route, rule, index + 1, match, ANYWHERE, backends));
+    const results = rule.matches.map((match) => knownBlocksOfRule(route, rule, index + 1, match, ANYWHERE, backends));
     for (const result of results) unresolved ??= result.unresolved;
     const invalid = results.find((result) => result.invalid !== null)?.invalid;
     if (invalid) wrong.push(invalid);

@@ -157,7 +157,7 @@ test('SLUICE_DOCKER enables or disables discovery, or names the engine', (t) => 
 
 test('the addresses that Ingresses report are fixed ones, in one order, or those of a Service', () => {
   const publish = (...args: string[]) => settings(['--kubernetes', ...args]).kubernetes?.publish;
-  assert.deepEqual(publish('--publish-address', 'Edge.example, 192.0.2.1,::1,192.0.2.1'), {
+  assert.deepEqual(publish('--publish-address', 'Edge.example, 192.0.2.1,::1,0:0::1,192.0.2.1'), {
     kind: 'addresses',
     addresses: [
       { kind: 'ip', value: '192.0.2.1' },

@@ -1,6 +1,7 @@
 import { isIP } from 'node:net';
 import { NAME } from '../../../shared/name.ts';
 import { type Flag, type Flags, UsageError } from '../../../shared/runtime/flags.ts';
+import { canonicalIp } from '../../../shared/values/ip-address.ts';
 import { accepted, type Parsed, refused } from '../../../shared/values/parsed.ts';
 import { readPort } from '../../../shared/values/port.ts';
 import type { PortMap } from './gateway/port-map.ts';
@@ -92,7 +93,7 @@ function parseNamespaces(text: string): Parsed<readonly string[]> {
 }
 
 function parseAddresses(text: string): Parsed<readonly PublishedAddress[]> {
-  const values = [...new Set(text.split(',').map((value) => value.trim().toLowerCase()))].sort();
+  const values = [...new Set(text.split(',').map((value) => canonicalIp(value.trim().toLowerCase())))].sort();
   const wrong = values.find((value) => isIP(value) === 0 && !SUBDOMAIN.test(value));
   if (wrong !== undefined) return refused(`"${wrong}" is neither an IP address nor a host name`);
   return accepted(values.map((value) => ({ kind: isIP(value) === 0 ? 'hostname' : 'ip', value })));

@@ -17,13 +17,13 @@ const guests = await makePair([], { subject: 'CN=guests', authority: true });
 const alice = await makePair([], { subject: 'CN=alice', signer: staff.signs });
 const guest = await makePair([], { subject: 'CN=guest', signer: guests.signs });
 
-/** At the address 127.0.0.2 it requires no certificates on the other port. */
+/** At the address 127.0.0.2, in another spelling, it requires no certificates on the other port. */
 const SITE: RouteInput = {
   ...{ domain: 'a.test', upstream: null, tls: false, https: 'provided', https_redirect: false, respond: { status: 200, body: 'inside' } },
   client_auth: { ca: guests.certificate },
   client_auth_at: [
     { ports: [staffPort], ca: staff.certificate },
-    { ports: [otherPort], local_ips: ['127.0.0.2'], ca: null },
+    { ports: [otherPort], local_ips: ['::FFFF:127.0.0.2'], ca: null },
     { ports: [http], ca: null },
   ],
 };

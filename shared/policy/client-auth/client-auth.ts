@@ -1,9 +1,9 @@
-import { isIP } from 'node:net';
 import * as z from 'zod';
 import { MAX_AUTHORITIES_LENGTH, readClientAuthorities } from '../../certificates/client-authorities.ts';
 import { portSchema } from '../../condition.ts';
 import { MAX_PORTS } from '../../limits.ts';
 import { CONFIG_FILE } from '../../name.ts';
+import { localIpsSchema } from '../../values/ip-address.ts';
 import type { PolicyDescription } from '../policy.ts';
 
 const authorities = z
@@ -33,12 +33,7 @@ const place = z
       .max(2 * MAX_PORTS)
       .optional()
       .describe('The ports that it applies to; all if absent.'),
-    local_ips: z
-      .array(z.string().refine((text) => isIP(text) !== 0, 'it must be an IP address'))
-      .min(1)
-      .max(1_000)
-      .optional()
-      .describe('The addresses of this machine that it applies to; all if absent.'),
+    local_ips: localIpsSchema.optional().describe('The addresses of this machine that it applies to; all if absent.'),
     ca: authorities.nullable().describe('As in `client_auth`; null: no certificates are required there.'),
   })
   .meta({ title: 'client_auth_at', about: 'What clients must present at some ports and addresses, instead of what `client_auth` says.' });

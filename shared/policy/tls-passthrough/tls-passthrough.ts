@@ -1,4 +1,3 @@
-import { isIP } from 'node:net';
 import * as z from 'zod';
 import { balancingSchema } from '../../balancing/balancing-schema.ts';
 import { portSchema } from '../../condition.ts';
@@ -6,6 +5,7 @@ import { LONGEST_PASSTHROUGH_IDLE_SECS, MAX_PORTS, USUAL_PASSTHROUGH_IDLE_SECS }
 import { CONFIG_FILE } from '../../name.ts';
 import { poolOptions } from '../../upstreams/pool-options.ts';
 import { upstreamsSchema } from '../../upstreams/upstream-schema.ts';
+import { localIpsSchema } from '../../values/ip-address.ts';
 import type { PolicyDescription } from '../policy.ts';
 import { passthroughDirective } from './directive.ts';
 
@@ -20,12 +20,7 @@ const spec = z
       .max(MAX_PORTS)
       .optional()
       .describe('The HTTPS ports that it applies to; if absent, those that the route is served on.'),
-    local_ips: z
-      .array(z.string().refine((text) => isIP(text) !== 0, 'it must be an IP address'))
-      .min(1)
-      .max(1_000)
-      .optional()
-      .describe('The addresses of this machine that it applies to; all if absent.'),
+    local_ips: localIpsSchema.optional().describe('The addresses of this machine that it applies to; all if absent.'),
     upstreams: upstreamsSchema,
     lb_policy: balancingSchema
       .refine(({ policy }) => !OF_REQUESTS.has(policy), 'a connection that is passed through has no path, header or cookie to choose by')

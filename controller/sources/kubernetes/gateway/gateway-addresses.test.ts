@@ -29,6 +29,11 @@ test('a Gateway gets the address that it requests, and none if the proxy does no
   assert.notDeepEqual(assigned.get(a), assigned.get(b));
 });
 
+test('a Gateway gets the address that it requests in another spelling', () => {
+  const own = gateway('a', '2001:0DB8:0:0::1');
+  assert.deepEqual(assignAddresses([own], ['2001:db8::1', '2001:db8::2']).get(own), { kind: 'one', address: '2001:db8::1' });
+});
+
 test('a Gateway keeps the address that it reports, unless another one requests it or an older one also reports it', () => {
   const [old, young] = [reporting('old', ['192.0.2.4']), reporting('young', ['192.0.2.4'])];
   const asking = gateway('asking', '192.0.2.5');

@@ -1,3 +1,4 @@
+import { canonicalIp } from '../../../../shared/values/ip-address.ts';
 import type { Resource } from '../watch/resource.ts';
 import { type Meta, type RawMeta, readMeta } from './meta.ts';
 import { GATEWAY_API, GATEWAY_GROUP, type ObjectRef, type RawRef, readRef } from './object-ref.ts';
@@ -136,8 +137,8 @@ export const GATEWAYS: Resource<Gateway> = {
     meta: readMeta(metadata),
     className: spec.gatewayClassName,
     listeners: (spec.listeners ?? []).map(readListener),
-    addresses: (spec.addresses ?? []).map(({ type = 'IPAddress', value = '' }) => ({ type, value })),
-    reported: (status?.addresses ?? []).map(({ value }) => value),
+    addresses: (spec.addresses ?? []).map(({ type = 'IPAddress', value = '' }) => ({ type, value: canonicalIp(value) })),
+    reported: (status?.addresses ?? []).map(({ value }) => canonicalIp(value)),
     allowedListeners: readNamespaces(spec.allowedListeners?.namespaces ?? {}, 'None'),
     hasParameters: spec.infrastructure?.parametersRef !== undefined,
     clientValidation: readValidation(spec.tls?.frontend?.default ?? {}),

@@ -128,6 +128,7 @@ export function translateGateways(
   );
   const conflicts = conflictsOf(lost, new Set([...serving, ...byHost.serving]));
 
+  const users = policies.judged.length === 0 ? new Map<string, Set<Gateway>>() : usersOfServices(http);
   const statuses = [
     ...classes.map(classStatus),
     ...bound.map(({ gateway, address, listeners, sets }) =>
@@ -146,7 +147,7 @@ export function translateGateways(
       ...refusedSets.map((set) => listenerSetStatus(set, [], attached, false, conflicts)),
     ]),
     ...[...http, ...tls].map(({ route, attachments, verdicts }) => routeStatus(route, attachments, verdicts)),
-    ...policies.judged.map((judged) => policyStatus(judged, gatewaysUsing(judged.policy, http))),
+    ...policies.judged.map((judged) => policyStatus(judged, gatewaysUsing(judged.policy, users))),
   ];
   const defaults = bound.flatMap(({ listeners }) => defaultsOf(listeners, map));
   return {
@@ -212,16 +213,27 @@ function countRoutes(routes: readonly JudgedRoute[]): Map<BoundListener, number>
   return counts;
 }
 
-/** The Gateways whose routes use a Service to which a policy applies. */
-function gatewaysUsing({ meta, targets }: Parameters<typeof policyStatus>[0]['policy'], routes: readonly JudgedRoute[]): Gateway[] {
-  const services = new Set(targets.map(({ ref }) => nameOf({ namespace: meta.namespace, name: ref.name })));
-  const found = new Set<Gateway>();
+type Users = ReadonlyMap<string, ReadonlySet<Gateway>>;
+
+/** The Gateways whose routes use a Service, by its `NAMESPACE/NAME`. */
+function usersOfServices(routes: readonly (JudgedRoute & { readonly route: HttpRoute })[]): Users {
+  const users = new Map<string, Set<Gateway>>();
   for (const { route, attachments } of routes) {
-    const rules = 'rules' in route ? (route as HttpRoute).rules : [];
-    const uses = rules.some(({ backends }) =>
-      backends.some(({ ref }) => services.has(nameOf({ namespace: ref.namespace ?? route.meta.namespace, name: ref.name }))),
+    const names = new Set(
+      route.rules.flatMap(({ backends }) =>
+        backends.map(({ ref }) => nameOf({ namespace: ref.namespace ?? route.meta.namespace, name: ref.name })),
+      ),
     );
-    if (uses) for (const { gateway } of attachments) found.add(gateway);
+    for (const name of names) {
+      const known = users.get(name) ?? new Set();
+      for (const { gateway } of attachments) known.add(gateway);
+      users.set(name, known);
+    }
   }
-  return [...found];
+  return users;
 }
+
+/** The Gateways whose routes use a Service to which a policy applies. */
+const gatewaysUsing = ({ meta, targets }: Parameters<typeof policyStatus>[0]['policy'], users: Users): Gateway[] => [
+  ...new Set(targets.flatMap(({ ref }) => [...(users.get(nameOf({ namespace: meta.namespace, name: ref.name })) ?? [])])),
+];

@@ -115,14 +115,18 @@ function inOrder(lists: readonly (readonly RuleMatch[])[]): readonly RuleMatch[]
   const [first = [], ...others] = lists;
   if (others.every((list) => list === first || (list.length === first.length && list.every(({ match }, at) => match === first[at]?.match))))
     return first;
-  const all = [...first];
+  let all = first;
   for (const list of others) {
-    let at = 0;
+    const places = new Map(all.map(({ match }, at) => [match, at]));
+    const merged: RuleMatch[] = [];
+    let next = 0;
     for (const one of list) {
-      const known = all.findIndex(({ match }) => match === one.match);
-      if (known < 0) all.splice(at++, 0, one);
-      else at = Math.max(at, known + 1);
+      const place = places.get(one.match);
+      if (place === undefined) merged.push(one);
+      else for (; next <= place; next++) merged.push(all[next] as RuleMatch);
     }
+    for (; next < all.length; next++) merged.push(all[next] as RuleMatch);
+    all = merged;
   }
   return all;
 }

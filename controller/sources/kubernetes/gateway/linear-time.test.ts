@@ -1,0 +1,70 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { translate } from '../routes/translate.ts';
+import { clusterOf, type SampleObject, serviceOf } from '../testing/cluster-snapshot.ts';
+
+const PORTS = 16;
+const PARENT = { group: 'gateway.networking.k8s.io', kind: 'Gateway', name: 'g' };
+const app = serviceOf('n/app', '10.0.0.1');
+
+type Objects = Pick<Parameters<typeof clusterOf>[0], 'httpRoutes' | 'backendTlsPolicies'>;
+
+/** The processor time of a translation that follows another one of the same objects (µs); the least of several. */
+function costOf(objects: Objects): number {
+  const listeners = Array.from({ length: PORTS }, (_, at) => ({ name: `l${at}`, protocol: 'HTTP', port: 8_000 + at }));
+  const snapshot = clusterOf({
+    ...{ gatewayClasses: [{ name: '/sluice', spec: { controllerName: 'sluice.dev/gateway-controller' } }], ...objects },
+    ...{ gateways: [{ name: 'n/g', spec: { gatewayClassName: 'sluice', listeners } }], services: [app.service], slices: [app.slice] },
+  });
+  translate(snapshot);
+  const costs = Array.from({ length: 4 }, () => {
+    const before = process.cpuUsage();
+    translate(snapshot);
+    return process.cpuUsage(before).user;
+  });
+  return Math.min(...costs);
+}
+
+const route = (name: string, paths: number, more: object, backends = 1): SampleObject => ({
+  name: `n/${name}`,
+  spec: {
+    ...more,
+    rules: Array.from({ length: paths }, (_, at) => ({
+      matches: [{ path: { type: 'PathPrefix', value: `/${name}/${at}` } }],
+      backendRefs: Array.from({ length: backends }, () => ({ name: 'app', port: 80 })),
+    })),
+  },
+});
+
+/** In linear time four times as much takes four times as long, in quadratic time sixteen times. */
+function isLinear(few: number, many: number): void {
+  assert.ok(many < 8 * few, `${few} and ${many} µs`);
+}
+
+test('the rules of a host on many ports are put into one order in linear time', () => {
+  const cost = (count: number) =>
+    costOf({
+      httpRoutes: Array.from({ length: count }, (_, at) => {
+        const parentRefs = [{ ...PARENT, sectionName: `l${at % PORTS}` }];
+        return route(`r${at}`, 128, { parentRefs, hostnames: ['a.test'] });
+      }),
+    });
+  isLinear(cost(48), cost(192));
+});
+
+test('the Gateways that policies of backends concern are found in linear time', () => {
+  const cost = (count: number) =>
+    costOf({
+      httpRoutes: Array.from({ length: count }, (_, at) =>
+        route(`r${at}`, 1, { parentRefs: [{ ...PARENT, sectionName: 'l0' }], hostnames: ['a.test'] }, 4),
+      ),
+      backendTlsPolicies: Array.from({ length: 4 * count }, (_, at) => ({
+        name: `n/p${at}`,
+        spec: {
+          targetRefs: [{ group: '', kind: 'Service', name: `s${at}` }],
+          validation: { hostname: 'x.test', wellKnownCACertificates: 'System' },
+        },
+      })),
+    });
+  isLinear(cost(100), cost(400));
+});

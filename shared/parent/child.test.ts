@@ -57,13 +57,13 @@ test('a killed child has the exit code that a shell gives it, even if its own ch
   assert.equal(code, 137);
 });
 
-test('a missing launcher or an invalid path is reported as an exit', async () => {
+test('a missing launcher or an invalid path is reported as an exit, with the reason on stderr', async () => {
   for (const [path, why] of [
     ['/nowhere/sluice', /ENOENT/],
     ['', /cannot be empty/],
   ] as const) {
-    const { code, words, pid } = await played(path, []);
-    assert.deepEqual([code, pid], [127, 0]);
+    const { code, words, err, pid } = await played(path, []);
+    assert.deepEqual([code, pid, err], [127, 0, words]);
     assert.match(words, why);
   }
 });

@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { constants } from 'node:os';
+import { NAME } from '../name.ts';
 import { systemClock } from '../runtime/clock.ts';
 import { isToParent, type ToChild, type ToParent } from '../runtime/process/parent.ts';
 import { LAUNCHER_VARIABLE, PARENT_VARIABLE, SUPERVISED_VARIABLE } from '../runtime/process/supervised.ts';
@@ -43,21 +44,23 @@ export interface Child {
  */
 export function startChild(launch: Launch, events: ChildEvents, err: (text: string) => void): Child {
   const child = spawned(launch);
-  if (child instanceof Error) return neverStarted(child, events);
   let kept = '';
-  const note = (text: string): void => {
+  const said = (text: string): void => {
     kept = (kept + text).slice(-KEPT);
-  };
-  child.stderr?.setEncoding('utf8').on('data', (text: string) => {
-    note(text);
     err(text);
-  });
+  };
+  const notStarted = ({ message }: Error): void => said(`${NAME}: can't start ${launch.launcher}: ${message}\n`);
+  if (child instanceof Error) {
+    notStarted(child);
+    return neverStarted(kept, events);
+  }
+  child.stderr?.setEncoding('utf8').on('data', said);
   // A dying child closes its end first; the exit event follows.
   child.stdin?.on('error', () => undefined);
   child.on('message', (message) => {
     if (isToParent(message)) events.received(message);
   });
-  whenEnded(child, note, events.ended);
+  whenEnded(child, notStarted, events.ended);
   return {
     pid: child.pid ?? 0,
     get lastWords() {
@@ -85,15 +88,15 @@ function spawned({ launcher, argv, env = {} }: Launch): ChildProcess | Error {
   }
 }
 
-function neverStarted({ message }: Error, events: ChildEvents): Child {
+function neverStarted(lastWords: string, events: ChildEvents): Child {
   process.nextTick(() => events.ended(NOT_STARTED));
-  return { pid: 0, lastWords: message, send: () => undefined, signal: () => undefined };
+  return { pid: 0, lastWords, send: () => undefined, signal: () => undefined };
 }
 
-function whenEnded(child: ChildProcess, note: (text: string) => void, ended: (code: number) => void): void {
+function whenEnded(child: ChildProcess, notStarted: (error: Error) => void, ended: (code: number) => void): void {
   child.once('error', (error) => {
     if (child.pid !== undefined) return;
-    note(`${error.message}\n`);
+    notStarted(error);
     ended(NOT_STARTED);
   });
   child.once('exit', (code, signal) => {

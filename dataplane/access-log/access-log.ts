@@ -1,7 +1,7 @@
-import { Worker } from 'node:worker_threads';
 import type { Clock } from '../../shared/runtime/clock.ts';
 import { sleep } from '../../shared/runtime/clock.ts';
 import type { Log } from '../../shared/runtime/log/log.ts';
+import { startThread, type Thread } from '../../shared/runtime/start-thread.ts';
 import { LineRings } from '../ledger/line-ring.ts';
 import type { OutputReport } from './log-writer.ts';
 
@@ -26,7 +26,7 @@ export class AccessLog {
   private readonly rings: LineRings;
   private readonly tools: AccessLogTools;
   private readonly failures = new Map<string, string>();
-  private thread: Worker | null = null;
+  private thread: Thread | null = null;
   private ending = false;
   private ended: () => void = () => undefined;
   private stopCounting: () => void = () => undefined;
@@ -42,7 +42,7 @@ export class AccessLog {
   /** Starts writing, if that has not begun. */
   start(): void {
     if (this.thread !== null || this.ending) return;
-    const thread = new Worker(ENTRY, { workerData: this.buffer });
+    const thread = startThread(ENTRY, { workerData: this.buffer });
     thread.unref();
     this.thread = thread;
     let fault = '';

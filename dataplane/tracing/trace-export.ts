@@ -1,9 +1,9 @@
 import { hostname } from 'node:os';
-import { Worker } from 'node:worker_threads';
 import { NAME } from '../../shared/name.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
 import { sleep } from '../../shared/runtime/clock.ts';
 import type { Log } from '../../shared/runtime/log/log.ts';
+import { startThread, type Thread } from '../../shared/runtime/start-thread.ts';
 import { LineRings } from '../ledger/line-ring.ts';
 import { envelopeOf } from './envelope.ts';
 import type { OtlpDestination } from './otlp-request.ts';
@@ -37,7 +37,7 @@ export class TraceExport {
   private readonly rings: LineRings;
   private readonly options: TraceExportOptions | null;
   private readonly tools: TraceExportTools;
-  private thread: Worker | null = null;
+  private thread: Thread | null = null;
   /** Why spans can't be delivered now, and why they last could not. */
   private failure: string | null = null;
   private lastFailure: string | null = null;
@@ -66,7 +66,7 @@ export class TraceExport {
       userAgent: `${NAME}/${version}`,
       envelope: envelopeOf({ serviceName, version, host: hostname(), pid: process.pid }),
     };
-    const thread = new Worker(ENTRY, { workerData });
+    const thread = startThread(ENTRY, { workerData });
     thread.unref();
     this.thread = thread;
     let fault = '';

@@ -1,11 +1,11 @@
-import type { Worker } from 'node:worker_threads';
+import type { Thread } from '../../shared/runtime/start-thread.ts';
 import type { FromWorker, ListeningSocket, ToWorker } from '../traffic/protocol.ts';
 
 /** A worker thread, as its pool sees it. */
 export class WorkerHandle {
   readonly id: number;
   readonly slot: number;
-  readonly thread: Worker;
+  readonly thread: Thread;
   readonly startedAt: number;
   serving = false;
   /** The latest generation that it serves. */
@@ -27,7 +27,7 @@ export class WorkerHandle {
   /** Why it is being terminated; empty otherwise. */
   ending = '';
 
-  constructor(thread: Worker, facts: Readonly<Pick<WorkerHandle, 'id' | 'slot' | 'startedAt' | 'generation' | 'successor'>>) {
+  constructor(thread: Thread, facts: Readonly<Pick<WorkerHandle, 'id' | 'slot' | 'startedAt' | 'generation' | 'successor'>>) {
     this.thread = thread;
     this.id = facts.id;
     this.slot = facts.slot;

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
-import { Worker } from 'node:worker_threads';
 import { sleep } from '../../shared/runtime/clock.ts';
+import { startThread } from '../../shared/runtime/start-thread.ts';
 import type { DryRun, DryRunResult, FromWorker, Publication, ToWorker, WorkerStart } from '../traffic/protocol.ts';
 import { Conditions } from './conditions.ts';
 import { FreeSlots } from './free-slots.ts';
@@ -251,7 +251,7 @@ export class WorkerPool {
     const state = parts.state();
     const { ledger, hashKey, countries } = parts;
     const workerData: WorkerStart = { worker: id, slot, ledger: ledger.buffers, state, listenersFrom, hashKey, countries };
-    const thread = new Worker(parts.entry ?? ENTRY, { workerData, resourceLimits: { maxYoungGenerationSizeMb: YOUNG_GENERATION_MB } });
+    const thread = startThread(parts.entry ?? ENTRY, { workerData, resourceLimits: { maxYoungGenerationSizeMb: YOUNG_GENERATION_MB } });
     const member = new WorkerHandle(thread, { id, slot, successor, generation: state.generation, startedAt: parts.clock.monotonic() });
     this.members.set(id, member);
     this.watchdog.forget(slot);

@@ -1,7 +1,6 @@
-import { once } from 'node:events';
-import { Worker } from 'node:worker_threads';
 import { type Clock, sleep } from '../../../shared/runtime/clock.ts';
 import type { Log } from '../../../shared/runtime/log/log.ts';
+import { startThread, type Thread } from '../../../shared/runtime/start-thread.ts';
 import { type DomainReport, UNROUTED } from '../../traffic/protocol.ts';
 import type { AnswerFormat, HistoryAnswer } from './keeper.ts';
 import type { FromHistory, HistoryStart, ToHistory } from './messages.ts';
@@ -25,6 +24,8 @@ const SWEEP_MS = 3_600_000;
 /** The TypeScript source in the repository, the compiled file in `dist/`. */
 const ENTRY = new URL(`./thread.${import.meta.url.endsWith('.ts') ? 'ts' : 'js'}`, import.meta.url);
 
+const exitOf = (thread: Thread): Promise<unknown> => new Promise((resolve) => thread.once('exit', resolve));
+
 type HistoryTools = { readonly clock: Clock; readonly log: Log };
 
 /**
@@ -34,7 +35,7 @@ type HistoryTools = { readonly clock: Clock; readonly log: Log };
 export class History {
   private readonly start: HistoryStart;
   private readonly tools: HistoryTools;
-  private thread: Worker | null = null;
+  private thread: Thread | null = null;
   /** The thread has failed, and will be started again. */
   private failed = false;
   /** Messages for a thread that is ending; null if none is. */
@@ -91,11 +92,11 @@ export class History {
     if (thread === null) return;
     // A thread that is ending handles everything from before; the next thread handles everything since.
     if (queued !== null) {
-      await Promise.race([once(thread, 'exit'), sleep(this.tools.clock, CLOSE_MS)]);
+      await Promise.race([exitOf(thread), sleep(this.tools.clock, CLOSE_MS)]);
       return queued.length > 0 && this.thread !== null ? this.close() : undefined;
     }
     thread.postMessage({ kind: 'close' } satisfies ToHistory);
-    await Promise.race([once(thread, 'exit'), sleep(this.tools.clock, CLOSE_MS)]);
+    await Promise.race([exitOf(thread), sleep(this.tools.clock, CLOSE_MS)]);
     await thread.terminate();
   }
 
@@ -135,8 +136,8 @@ export class History {
     thread.postMessage({ kind: 'close' } satisfies ToHistory);
   }
 
-  private spawn(): Worker {
-    const thread = new Worker(ENTRY, { workerData: this.start, resourceLimits: { maxYoungGenerationSizeMb: YOUNG_GENERATION_MB } });
+  private spawn(): Thread {
+    const thread = startThread(ENTRY, { workerData: this.start, resourceLimits: { maxYoungGenerationSizeMb: YOUNG_GENERATION_MB } });
     this.thread = thread;
     this.unavailable = null;
     // The process need not wait for it.

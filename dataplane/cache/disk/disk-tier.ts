@@ -1,7 +1,7 @@
 import { join } from 'node:path';
-import { Worker } from 'node:worker_threads';
 import { type Clock, sleep } from '../../../shared/runtime/clock.ts';
 import type { Log } from '../../../shared/runtime/log/log.ts';
+import { startThread } from '../../../shared/runtime/start-thread.ts';
 import type { Purge } from '../../../shared/wire/purge.ts';
 import type { CacheEntry } from '../../traffic/protocol.ts';
 import { digestOf } from './entry-shape.ts';
@@ -275,4 +275,4 @@ export class DiskTier {
 }
 
 const newThread = (start: DiskStart): DiskThread =>
-  new Worker(ENTRY, { workerData: start, resourceLimits: { maxYoungGenerationSizeMb: YOUNG_GENERATION_MB } });
+  startThread(ENTRY, { workerData: start, resourceLimits: { maxYoungGenerationSizeMb: YOUNG_GENERATION_MB } });

@@ -34,7 +34,13 @@ export function serviceManager(env: NodeJS.ProcessEnv, clock: Clock, failed: (re
   };
 }
 
+/** Resolves also if it fails. */
 function notify(words: readonly string[], failed: (reason: string) => void): Promise<void> {
+  return notified(words, failed).catch((error: unknown) => failed(error instanceof Error ? error.message : String(error)));
+}
+
+/** Rejects with errors that Node throws instead of emitting them, such as ENOMEM. */
+function notified(words: readonly string[], failed: (reason: string) => void): Promise<void> {
   return new Promise((resolve) => {
     const program = spawn('systemd-notify', words, { stdio: 'ignore' });
     program.once('error', (error) => {

@@ -222,6 +222,30 @@ test('a data plane is planned again before it is restarted; without a new plan t
   assert.equal(started.filter(({ launch: { argv } }) => argv[0] === 'controller').length, 1);
 });
 
+test('a restart that can’t be planned in time, as with a config file that can’t be read, is one as before', async () => {
+  const { newest, plan, clock, reports, started, pair } = scene();
+  await plan(PLAN);
+  const first = newest('dataplane');
+  first.says({ kind: 'serving', version: '1' });
+  await first.ends(137);
+  const planner = newest('run');
+  clock.pass(9_000);
+  await settled();
+  assert.deepEqual([newest('dataplane') === first, planner.signals], [true, []]);
+  clock.pass(1_000);
+  await settled();
+  assert.deepEqual(planner.signals, ['SIGKILL']);
+  assert.deepEqual(newest('dataplane').launch, first.launch);
+  assert.match(reports.at(-1) ?? '', /could not be planned in time/);
+  await planner.ends(137);
+  // The next one is planned again.
+  await newest('dataplane').ends(137);
+  assert.notEqual(newest('run'), planner);
+  pair.signal('SIGTERM');
+  assert.deepEqual(newest('run').signals, ['SIGTERM']);
+  assert.equal(started.filter(({ launch: { argv } }) => argv[0] === 'dataplane').length, 2);
+});
+
 test('the controller goes on until the data plane has begun to drain', async () => {
   const { pair, newest, plan, ended, heard } = scene();
   await plan(PLAN);

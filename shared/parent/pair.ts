@@ -3,6 +3,9 @@ import type { Child, ChildEvents, Launch } from './child.ts';
 import { PreparedDataplane } from './prepared-dataplane.ts';
 import { Supervised, type SupervisedTools } from './supervised.ts';
 
+/** How long another start may take to be planned (ms): the config file may be on a file system that does not answer. */
+const PLAN_MS = 10_000;
+
 /** Plans how both processes are started. @returns null if it starts none, as for `--help`; rejects if there is no plan. */
 export type Planner = (argv: readonly string[]) => Promise<RunPlan | null>;
 
@@ -99,9 +102,9 @@ export class Pair implements Child {
         name: 'dataplane',
         launch: () => ({ launcher, argv: ['dataplane', ...flags], env }),
         prepare: async () => {
-          const plan = await this.plan();
+          const plan = await this.planAgain();
           // Variables that a plan leaves out are still valid: a config file with errors has no globals.
-          if (typeof plan === 'object') [flags, env] = [plan.dataplane, { ...env, ...plan.env }];
+          if (plan !== null) [flags, env] = [plan.dataplane, { ...env, ...plan.env }];
         },
         mustServe: true,
         received: (message) => this.receive(message),
@@ -175,6 +178,19 @@ export class Pair implements Child {
     return plan ?? (this.stops > 0 ? 0 : this.plan());
   }
 
+  /** Plans another start, in limited time. @returns null if there is no new plan. */
+  private async planAgain(): Promise<RunPlan | null> {
+    const overdue = Promise.withResolvers<null>();
+    const cancel = this.tools.clock.after(PLAN_MS, () => {
+      this.tools.report({ within: PLAN_MS }, 'the restart could not be planned in time: the data plane is started as before');
+      this.planner?.signal('SIGKILL');
+      overdue.resolve(null);
+    });
+    const plan = await Promise.race([this.plan(), overdue.promise]);
+    cancel();
+    return typeof plan === 'object' ? plan : null;
+  }
+
   /** @returns the plan, or the exit code of the planner if it has none: 0 after `--help`. */
   private plan(): Promise<RunPlan | number> {
     return new Promise((resolve) => {
@@ -184,7 +200,7 @@ export class Pair implements Child {
           else this.events.received(message);
         },
         ended: (code) => {
-          this.planner = null;
+          if (this.planner === planner) this.planner = null;
           this.lastWords = planner.lastWords;
           resolve(code);
         },

@@ -8,6 +8,8 @@ import { Pair, type Planner } from './pair.ts';
 
 const PLAN: RunPlan = { dataplane: ['--a'], controller: ['--b'], env: { PORT: '1' }, takeover: false };
 
+const UPGRADED: ToChild = { kind: 'upgraded', upgraded: { old: { version: '1', pid: 1 }, new: { version: '2', pid: 9 } } };
+
 /** A simulated process. */
 class Played implements Child {
   readonly launch: Launch;
@@ -259,6 +261,24 @@ test('the controller goes on until the data plane has begun to drain', async () 
   assert.deepEqual(ended, [0]);
 });
 
+test('a controller that does not exit is killed after a while, so that the service and an old pair end', async () => {
+  for (const stop of [(pair: Pair) => pair.signal('SIGTERM'), (pair: Pair) => pair.send(UPGRADED)]) {
+    const { pair, newest, plan, ended, clock, reports } = scene();
+    await plan(PLAN);
+    newest('dataplane').says({ kind: 'serving', version: '1' });
+    stop(pair);
+    newest('dataplane').says({ kind: 'draining' });
+    await newest('dataplane').ends(0);
+    const controller = newest('controller');
+    clock.pass(4_999);
+    assert.ok(!controller.signals.includes('SIGKILL'));
+    clock.pass(1);
+    assert.ok(controller.signals.includes('SIGKILL'));
+    await controller.ends(137);
+    assert.deepEqual([ended, reports.at(-1)], [[0], 'the controller did not exit in time and is killed']);
+  }
+});
+
 test('a second TERM ends both at once, with exit code 1 and without a report of a crash', async () => {
   for (const order of [
     ['dataplane', 'controller'],
@@ -313,7 +333,6 @@ test('a successor’s controller starts once its data plane serves, and an old p
 });
 
 test('an old pair whose data plane died during an upgrade starts none again once its successor serves', async () => {
-  const upgraded: ToChild = { kind: 'upgraded', upgraded: { old: { version: '1', pid: 1 }, new: { version: '2', pid: 9 } } };
   const starting = scene();
   await starting.plan(PLAN);
   starting.newest('dataplane').says({ kind: 'serving', version: '1' });
@@ -323,7 +342,7 @@ test('an old pair whose data plane died during an upgrade starts none again once
   await settled();
   const again = starting.newest('dataplane');
   assert.equal(starting.started.filter(({ launch: { argv } }) => argv[0] === 'dataplane').length, 2);
-  starting.pair.send(upgraded);
+  starting.pair.send(UPGRADED);
   assert.deepEqual([again.signals, starting.newest('controller').signals], [['message', 'SIGTERM'], ['SIGTERM']]);
   await again.ends(143);
   await starting.newest('controller').ends(0);
@@ -337,7 +356,7 @@ test('an old pair whose data plane died during an upgrade starts none again once
   first.says({ kind: 'serving', version: '1' });
   await first.ends(137);
   await waiting.plan(PLAN);
-  waiting.pair.send(upgraded);
+  waiting.pair.send(UPGRADED);
   await waiting.newest('controller').ends(0);
   waiting.clock.pass(60_000);
   await settled();

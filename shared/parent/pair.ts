@@ -6,6 +6,9 @@ import { Supervised, type SupervisedTools } from './supervised.ts';
 /** How long another start may take to be planned (ms): the config file may be on a file system that does not answer. */
 const PLAN_MS = 10_000;
 
+/** How long the controller may take to exit (ms): it serves nobody, and may wait for a file or an engine that does not answer. */
+const CONTROLLER_STOP_MS = 5_000;
+
 /** Plans how both processes are started. @returns null if it starts none, as for `--help`; rejects if there is no plan. */
 export type Planner = (argv: readonly string[]) => Promise<RunPlan | null>;
 
@@ -117,6 +120,7 @@ export class Pair implements Child {
         launch: () => ({ launcher, argv: ['controller', ...first.controller] }),
         // The process being replaced may still hold its port for a moment.
         persistent: first.takeover,
+        stopMs: CONTROLLER_STOP_MS,
       },
       this.tools,
     );

@@ -21,6 +21,8 @@ export type ProcessSpec = {
   readonly persistent?: boolean;
   /** Whether it reports when it serves. If its first start fails before that, it is not retried, since the next would fail too. */
   readonly mustServe?: boolean;
+  /** How long it may take to exit when it is asked to (ms); any time if absent. */
+  readonly stopMs?: number;
   /** Called with each of its messages. */
   readonly received?: (message: ToParent) => void;
 };
@@ -80,6 +82,13 @@ export class Supervised {
   stop(): void {
     this.retire();
     this.signal('SIGTERM');
+    const { child, spec, tools } = this;
+    if (spec.stopMs === undefined || child === null) return;
+    tools.clock.after(spec.stopMs, () => {
+      if (this.child !== child) return;
+      tools.report({ child: spec.name, within: spec.stopMs }, `the ${spec.name} did not exit in time and is killed`);
+      child.signal('SIGKILL');
+    });
   }
 
   /** Does not restart the process when it exits. */

@@ -4,7 +4,7 @@ import { constants } from 'node:http2';
 import { test } from 'node:test';
 import { targetKey } from '../../../ledger/targets.ts';
 import { FRAME, Frames, head, INITIAL_WINDOW } from '../../testing/http2/frames.ts';
-import { Http2Client, Http2UpstreamFixture, h2c, okay } from '../../testing/http2/upstream.ts';
+import { Http2Client, Http2UpstreamFixture, h2c, okay, type ReceivedRequest } from '../../testing/http2/upstream.ts';
 import { eventually, get, type ProxyFixture } from '../../testing/proxy/test-proxy.ts';
 import { stillness } from '../../testing/stillness.ts';
 import { field } from '../../testing/wire.ts';
@@ -317,7 +317,7 @@ test('a target that does not read pauses its client', async () => {
 
 test('clients that do not read pause their own streams and no others, however many there are', async () => {
   const piece = Buffer.alloc(100_000);
-  using upstream = await Http2UpstreamFixture.serving((asked) => {
+  const answer = (asked: ReceivedRequest): void => {
     if (asked.field(':path') !== '/big') return okay('x')(asked);
     asked.stream.respond({ ':status': 200 });
     const pour = (): void => {
@@ -325,7 +325,9 @@ test('clients that do not read pause their own streams and no others, however ma
       asked.stream.once('drain', pour);
     };
     pour();
-  });
+  };
+  // By default, Node's servers turn requests away while this much is unread.
+  using upstream = await Http2UpstreamFixture.serving(answer, { maxSessionMemory: 1_000 });
   using proxy = await h2c(upstream);
   using slow = (await Frames.plain(proxy.port)).greet([INITIAL_WINDOW, 0]);
   for (let nth = 0; nth < 100; nth++) slow.request(2 * nth + 1, head([':path', '/big']));

@@ -75,6 +75,8 @@ export class UpstreamSession implements StreamOwner, SessionOwner, DirectReader 
   private cancelConnect: () => void = () => undefined;
   /** Whether it has taken a request. */
   private used = false;
+  /** Whether the target has turned a request away on it. Node's servers do while much is unread that they would send there. */
+  turnsAway = false;
   /** How many exchanges it has completed. */
   private served = 0;
   /** Why it failed, if the target violated the protocol; else null. */

@@ -51,8 +51,8 @@ export class Http2Sessions implements TargetChannel {
   sweep(now: number): boolean {
     for (const session of [...this.open]) {
       guard(session, session.sweep, now);
-      // Its window may have opened again.
-      if (session.hasRoom) this.capacityChanged(session);
+      // Its window may have opened again, or opening another one takes long.
+      this.serveWaiting(session);
     }
     // A connection that is being opened has its own time limit and notifies the waiting requests of its result.
     if (!this.opening) {
@@ -65,13 +65,17 @@ export class Http2Sessions implements TargetChannel {
 
   /** A session was established, one of its streams has ended, or it takes no more requests. */
   readonly capacityChanged = (session: UpstreamSession): void => {
+    if (!session.turnsAway || this.open.size >= MAX_SESSIONS) this.serveWaiting(session);
+    if (session.wasUseless) this.failed(session.reason);
+    else this.openAnother();
+  };
+
+  private serveWaiting(session: UpstreamSession): void {
     while (session.hasRoom && !this.waiting.empty) {
       const x = this.waiting.next();
       if (x !== null) guardExchange(x, () => session.send(x));
     }
-    if (session.wasUseless) this.failed(session.reason);
-    else this.openAnother();
-  };
+  }
 
   /** A session has closed. `failure` is why it was never established; null if it was. */
   readonly ended = (session: UpstreamSession, failure: Failure | null): void => {
@@ -83,11 +87,13 @@ export class Http2Sessions implements TargetChannel {
   /**
    * A session could not be opened, or ended before it took a request. Another attempt would probably fail too: if no other session is
    * established or being opened, waiting requests are retried elsewhere or fail; otherwise they wait for those, and the next attempt is made
-   * a while later.
+   * a while later. An established one may have room for them, if they were to avoid it.
    */
   private failed(failure: Failure): void {
-    for (const session of this.open) if (session.established || session.connecting) return;
-    this.waiting.fail(failure);
+    for (const session of this.open) if (session.connecting) return;
+    const { established } = this;
+    for (const session of established) this.serveWaiting(session);
+    if (established.length === 0) this.waiting.fail(failure);
   }
 
   private openAnother(): void {
@@ -126,8 +132,14 @@ export class Http2Sessions implements TargetChannel {
     return false;
   }
 
+  /** One on which the target has turned a request away is the last resort, if no further one may be opened. */
   private withRoom(): UpstreamSession | null {
-    for (const session of this.open) if (session.hasRoom) return session;
-    return null;
+    let last: UpstreamSession | null = null;
+    for (const session of this.open) {
+      if (!session.hasRoom) continue;
+      if (!session.turnsAway) return session;
+      last ??= session;
+    }
+    return this.open.size < MAX_SESSIONS ? null : last;
   }
 }

@@ -37,6 +37,8 @@ export interface StreamOwner {
   readonly hasServed: boolean;
   /** The failure of its streams if it ends. */
   readonly reason: Failure;
+  /** Whether the target has turned a request away on it. */
+  turnsAway: boolean;
   /** The stream has ended. `answered`: whether a response had begun. */
   streamEnded(stream: UpstreamStream, answered: boolean): void;
 }
@@ -216,7 +218,10 @@ export class UpstreamStream implements Attempt, StreamReceiver {
     // The request was not processed (RFC 9113 8.7). If the target is shutting down, that is not a failure of its own.
     if (code === ERROR.refusedStream) return this.fail(session.isDraining ? FAILURE.closed : FAILURE.turnedAway, false);
     // Servers also say this of a single request whose head is too large for them, which any client can send.
-    if (code === ERROR.enhanceYourCalm && session.alive) return this.fail(FAILURE.turnedAway, true);
+    if (code === ERROR.enhanceYourCalm && session.alive) {
+      session.turnsAway = true;
+      return this.fail(FAILURE.turnedAway, true);
+    }
     if (MALFORMED.has(code)) return this.fail(FAILURE.malformed, true);
     // Any client can set a deadline that no target can meet.
     if (code === ERROR.cancel && session.alive && isPastDeadline(x, this.now())) return this.fail(FAILURE.deadline, true);

@@ -58,6 +58,11 @@ export function mayRetry(x: Exchange, progress: Progress): boolean {
   return !progress.written || IDEMPOTENT.has(x.upstreamMethod);
 }
 
-/** Whether a failure says no more than that the connection was closed meanwhile, so that the request is sent on a fresh one. */
-export const isStale = (x: Exchange, failure: Failure, { reused, answered, written }: Progress): boolean =>
-  reused && !answered && failure === FAILURE.closed && x.resent < (written ? MAX_RESENT.processed : MAX_RESENT.unprocessed);
+/**
+ * Whether a failure says no more than that the connection was closed meanwhile, or has no room for the request, so that it is sent on a
+ * fresh one.
+ */
+export const isStale = (x: Exchange, failure: Failure, { reused, answered, written }: Progress): boolean => {
+  if (answered || x.resent >= (written ? MAX_RESENT.processed : MAX_RESENT.unprocessed)) return false;
+  return (reused && failure === FAILURE.closed) || (written && failure === FAILURE.turnedAway);
+};

@@ -5,6 +5,7 @@ import { Agent } from '../../../shared/runtime/http/node-http.ts';
 import type { Attempt } from '../exchange/attempt.ts';
 import type { Exchange } from '../exchange/exchange.ts';
 import { guarded } from '../exchange/faults.ts';
+import { streamHasBacklog } from '../io/backlog.ts';
 import { judge } from '../upstream/health/verdict.ts';
 import type { Endpoint } from '../upstream/target/endpoint.ts';
 import { limitsFor } from '../upstream/target/limits.ts';
@@ -140,6 +141,11 @@ export class Tunnel implements Attempt {
   cancelClose(): void {
     this.cancelDelayedClose?.();
     this.cancelDelayedClose = null;
+  }
+
+  /** Ends it if its target makes TLS send more and more, and reads none of that. */
+  sweep(): void {
+    if (streamHasBacklog(this.upstream)) this.upstream.destroy();
   }
 
   /** Ends both sides after the data already sent to the client has been delivered. */

@@ -11,7 +11,7 @@ import { answer } from '../exchange/answer.ts';
 import { NOTHING_SENT } from '../exchange/attempt.ts';
 import type { DetachedSocket, Exchange, TunnelStream } from '../exchange/exchange.ts';
 import { FAILURE, type Failure } from '../exchange/failure.ts';
-import { guarded } from '../exchange/faults.ts';
+import { guard, guarded } from '../exchange/faults.ts';
 import { attemptFailed, giveUpLater } from '../exchange/later.ts';
 import { MAX_INTERIM } from '../exchange/limits.ts';
 import type { OwnAnswer } from '../exchange/own-answer.ts';
@@ -123,6 +123,11 @@ export class Tunnels {
     for (const tunnel of this.tunnels.values()) guarded(tunnel, check)(tunnel);
   }
 
+  /** Called periodically. */
+  sweep(): void {
+    for (const tunnel of this.tunnels.values()) guard(tunnel, tunnel.sweep);
+  }
+
   private start(x: Exchange, endpoint: Endpoint, upstream: Socket): void {
     const detached = x.client.detach(x);
     x.trace?.spans?.sent();
@@ -140,7 +145,12 @@ export class Tunnels {
   private track(tunnel: Tunnel, client: Duplex): void {
     tunnel.x.attempt = tunnel;
     this.tunnels.set(client, tunnel);
-    client.once('close', () => this.tunnels.delete(client));
+    const { upstream } = tunnel;
+    const closed = (): void => {
+      if (client.destroyed && upstream.destroyed) this.tunnels.delete(client);
+    };
+    client.once('close', closed);
+    upstream.once('close', closed);
   }
 
   /** An HTTP/2 stream is not a socket: we send the request ourselves and relay bytes between the stream and the target's connection. */

@@ -195,6 +195,7 @@ export class TrafficWorker {
     const now = this.tools.clock.monotonic();
     // A target that stops reading a body makes its client wait, so targets are checked first.
     this.upstreams.endpoints.sweep(now);
+    this.upstreams.tunnels.sweep();
     this.clients.listener.sweep(now);
   }
 

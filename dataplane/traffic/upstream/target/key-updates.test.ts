@@ -40,9 +40,13 @@ async function acceptOn(raw: Socket, certificates: CertificatesFixture, protocol
   return new RecordKeys(Buffer.from(secret, 'hex'), sent);
 }
 
-for (const [name, protocol, transport, begin, data] of [
-  ['HTTP/1.1', 'http/1.1', {}, 'HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n', 'x'],
-  ['HTTP/2', 'h2', { protocol: 'h2' }, frame(FRAME.settings, 0, 0), frame(FRAME.windowUpdate, 0, 0, Buffer.from([0, 0, 0, 1]))],
+const UPGRADE = 'GET / HTTP/1.1\r\nHost: a.test\r\nConnection: Upgrade\r\nUpgrade: chat\r\n\r\n';
+const ACCEPTED = 'HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: chat\r\n\r\n';
+
+for (const [name, protocol, transport, request, begin, data] of [
+  ['HTTP/1.1', 'http/1.1', {}, get(), 'HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n', 'x'],
+  ['HTTP/2', 'h2', { protocol: 'h2' }, get(), frame(FRAME.settings, 0, 0), frame(FRAME.windowUpdate, 0, 0, Buffer.from([0, 0, 0, 1]))],
+  ['an upgraded connection', 'http/1.1', {}, UPGRADE, ACCEPTED, 'x'],
 ] as const)
   test(`a target over ${name} that requests keys without end and reads none of them is disconnected`, async (t) => {
     const certificates = new CertificatesFixture();
@@ -52,7 +56,7 @@ for (const [name, protocol, transport, begin, data] of [
     const target = { ...site('a.test', { address: `127.0.0.1:${(server.address() as AddressInfo).port}` }), tls: true };
     using proxy = await ProxyFixture.start([{ ...target, transport: { ca: certificates.ca, ...transport } }]);
     const client = await proxy.connect();
-    client.send(get());
+    client.send(request);
     const [raw] = (await once(server, 'connection')) as [Socket];
     t.after(() => raw.destroy());
     const keys = await acceptOn(raw, certificates, protocol);

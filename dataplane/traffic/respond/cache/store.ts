@@ -14,9 +14,13 @@ const MAX_UNCACHEABLE_VARIANTS = 8;
 const LONGEST_KEY = 256;
 /** The maximum size of one response: as a fraction of the cache, and in bytes. */
 const LARGEST_PART = 0.1;
-/** The maximum size of all responses that are being received, and of those that only slow clients need, as fractions of the cache. */
+/**
+ * The maximum size of all responses that are being received, and of those that only slow clients need, as fractions of the cache. A purge of
+ * many may leave all that was stored.
+ */
 const FILLING_PART = 0.25;
 const LEFT_PART = 0.25;
+const PURGED_PART = 1;
 
 type Url = { readonly host: string; readonly target: string };
 
@@ -47,7 +51,8 @@ export class CacheStore {
   /** Those that wait for their clients, the one that has waited longest first. */
   private readonly held = new Set<HeldFill>();
   readonly leftovers = new Leftovers();
-  private readonly bodies = new StoredBodies(this.leftovers);
+  private readonly purged = new Leftovers();
+  private readonly bodies = new StoredBodies({ others: this.leftovers, purged: this.purged });
   private size = 0;
   private filling = 0;
   private lastId: number;
@@ -63,7 +68,10 @@ export class CacheStore {
   resize(size: number): void {
     this.size = size;
     // Responses that are under way when it is turned off are completed.
-    if (size > 0) this.leftovers.most = size * LEFT_PART;
+    if (size > 0) {
+      this.leftovers.most = size * LEFT_PART;
+      this.purged.most = size * PURGED_PART;
+    }
     if (size === 0) for (const key of [...this.keys.keys()]) this.forgetKey(key);
   }
 
@@ -177,10 +185,12 @@ export class CacheStore {
       return;
     }
     if (message.successor !== undefined) this.bodies.keepFor(message.successor);
+    // Clients can cause that of one URL, and again and again.
+    const ofMany = message.purged !== null && message.purged.purge.kind !== 'target';
     for (const id of message.ids) {
       const stored = this.ids.get(id);
-      if (stored !== undefined) this.remove(stored);
-      this.bodies.gone(id);
+      if (stored !== undefined) this.remove(stored, ofMany);
+      this.bodies.gone(id, ofMany);
     }
     if (message.purged === null) return;
     const { number, purge } = message.purged;
@@ -200,7 +210,7 @@ export class CacheStore {
     stored.body.stored();
     if (replaces !== null) this.remove(replaces);
     if (this.enabled && !this.purges.removes(entry, since)) this.add(stored);
-    stored.body.removed();
+    stored.body.removed(false);
     return stored;
   }
 
@@ -256,9 +266,9 @@ export class CacheStore {
     this.ids.set(entry.id, stored);
   }
 
-  private remove(stored: StoredResponse): void {
+  private remove(stored: StoredResponse, spared = false): void {
     const { id, key } = stored.entry;
-    if (this.ids.get(id) === stored) stored.body.removed();
+    if (this.ids.get(id) === stored) stored.body.removed(spared);
     this.ids.delete(id);
     this.used.delete(stored);
     const left = (this.keys.get(key) ?? []).filter((other) => other !== stored);

@@ -36,15 +36,18 @@ export class Leftovers {
   }
 }
 
+/** What is left over: `purged` are the bodies that a purge of many responses has removed, which would cut off most downloads at once. */
+export type Left = { readonly others: Leftovers; readonly purged: Leftovers };
+
 /** The bodies of stored responses, and of those that clients are still being sent. */
 export class StoredBodies {
   private readonly bodies = new Map<number, StoredBody>();
-  private readonly leftovers: Leftovers;
+  private readonly left: Left;
   /** Those that clients are being sent, by the entry of another worker that has the same one. */
   private readonly elsewhere = new Map<number, StoredBody>();
 
-  constructor(leftovers: Leftovers) {
-    this.leftovers = leftovers;
+  constructor(left: Left) {
+    this.left = left;
   }
 
   /** An entry with this body has been stored, maybe by another worker: then it is not left over. */
@@ -55,14 +58,14 @@ export class StoredBodies {
     body.stored();
   }
 
-  /** The entry with this number is stored no more. */
-  gone(id: number): void {
-    this.elsewhere.get(id)?.removed();
+  /** The entry with this number is stored no more. `spared`: that does not cut off the clients that are being sent its body. */
+  gone(id: number, spared: boolean): void {
+    this.elsewhere.get(id)?.removed(spared);
     this.elsewhere.delete(id);
   }
 
   of({ bodyId, length }: Pick<CacheEntry, 'bodyId' | 'length'>): StoredBody {
-    return this.bodies.get(bodyId) ?? new StoredBody(bodyId, length, this.bodies, this.leftovers);
+    return this.bodies.get(bodyId) ?? new StoredBody(bodyId, length, this.bodies, this.left);
   }
 }
 
@@ -71,15 +74,16 @@ export class StoredBody implements BodyUser {
   private readonly id: number;
   private readonly bytes: number;
   private readonly bodies: Map<number, StoredBody>;
-  private readonly leftovers: Leftovers;
+  private readonly left: Left;
   private readonly users = new Set<BodyUser>();
   private entries = 0;
+  private spared = false;
 
-  constructor(id: number, bytes: number, bodies: Map<number, StoredBody>, leftovers: Leftovers) {
+  constructor(id: number, bytes: number, bodies: Map<number, StoredBody>, left: Left) {
     this.id = id;
     this.bytes = bytes;
     this.bodies = bodies;
-    this.leftovers = leftovers;
+    this.left = left;
   }
 
   stored(): void {
@@ -87,8 +91,9 @@ export class StoredBody implements BodyUser {
     this.changed();
   }
 
-  removed(): void {
+  removed(spared: boolean): void {
     this.entries--;
+    this.spared = spared;
     this.changed();
   }
 
@@ -115,6 +120,8 @@ export class StoredBody implements BodyUser {
     const { isUsed } = this;
     if (isUsed || this.entries > 0) this.bodies.set(this.id, this);
     else this.bodies.delete(this.id);
-    this.leftovers.note(this, isUsed && this.entries === 0 ? this.bytes : 0);
+    const bytes = isUsed && this.entries === 0 ? this.bytes : 0;
+    this.left.others.note(this, this.spared ? 0 : bytes);
+    this.left.purged.note(this, this.spared ? bytes : 0);
   }
 }

@@ -100,6 +100,22 @@ test('a folder that can not be used is tried again, and one that was removed is 
   assert.deepEqual(process.write(textEntry('/b', 'y')).texts('/b'), ['y']);
 });
 
+for (const removed of ['v1', '.'])
+  test(`a purge is confirmed, and the disk still used, after someone has removed the files: rm -r ${removed}`, () => {
+    using disk = new Disk();
+    const process = disk.open().run();
+    for (const target of ['/a', '/b']) process.write(textEntry(target, 'x'));
+    rmSync(join(disk.path, removed), { recursive: true });
+    const purge = (target: string) => process.purge({ kind: 'target', host: 'a.test', target });
+    assert.equal(purge('/a').saved, true);
+    assert.equal(process.state.failure, null);
+    process.write(textEntry('/c', 'x'));
+    disk.clock.pass(REST_MS);
+    process.state;
+    assert.deepEqual(process.write(textEntry('/c', 'y')).texts('/c'), ['y']);
+    assert.deepEqual([purge('/b').saved, purge('/c').saved, process.state.failure], [true, true, null]);
+  });
+
 test('a full disk gets a sixteenth of the files back each time that it is tried', () => {
   using disk = new Disk();
   let free = 1_000_000;

@@ -1,5 +1,5 @@
 import { constants } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { systemRandom } from '../../../shared/runtime/random.ts';
 import { codeOf, type DiskFs } from './disk-fs.ts';
 
@@ -110,13 +110,18 @@ export class DiskFolder {
 
   sync(): void {
     for (const shard of [...this.dirty]) {
-      const folder = this.fs.openSync(join(this.path, shard), constants.O_RDONLY);
-      try {
-        this.fs.fsyncSync(folder);
-      } finally {
-        this.fs.closeSync(folder);
-      }
+      this.syncWhatIsLeft(join(this.path, shard));
       this.dirty.delete(shard);
+    }
+  }
+
+  /** If someone has removed a folder with all of its files, that is what must survive a power failure. */
+  private syncWhatIsLeft(path: string): void {
+    try {
+      this.syncFolder(path);
+    } catch (error) {
+      if (codeOf(error) !== 'ENOENT') throw error;
+      this.syncWhatIsLeft(dirname(path));
     }
   }
 

@@ -124,6 +124,8 @@ test('a file that is refused is not its own error page, nor that of another requ
     ['/none?x=private/a', served, '/{query.x}.html', '/{http.response.header.none}{query.x}.html'],
     ['/private/a.html', root, '/served{path}', '//served/{path}', '{path}'],
     ['/served/private/a.html', root, '{path}'],
+    ['/private/a.html?', served, '{uri}/404.html', '{orig_uri}x.html'],
+    ['/none?private/a.html?', served, '/{query}/404.html', '/{query}/{err.status_code}.html', '/{query}{path}/404.html'],
   ] as const)
     for (const file of paths) assert.doesNotMatch(await bodyOf(target, dir, file), /^private/, file);
   assert.equal(await bodyOf('/private/a.html', served, '{path}', '/{path.0}/{err.status_code}.html'), 'private 401.html');

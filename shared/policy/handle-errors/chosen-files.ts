@@ -18,6 +18,8 @@ export function servedIn(route: Site): Served[] {
 
 /** The status, which begins no name of a directory that is served. */
 const STATUS = '\0';
+/** Placeholders whose values may have a question mark, which ends the path. */
+const WITH_QUERY = /^http\.request\.(?:orig_)?uri(?:\.(?:prefixed_)?query)?$/;
 
 /**
  * Whether a client could choose any file of a served directory as the page `file` below `root`, such as one that needs a password: neither a
@@ -28,18 +30,20 @@ export function isChosenByClient(file: string, root: string, served: readonly Se
   if ('fault' in template) return false;
   let before: string | null = null;
   let text = '';
+  let isCut = false;
   for (const part of template.parts) {
     if ('text' in part) text += part.text;
     else if (part.placeholder.name.startsWith('http.response.status_')) text += STATUS;
     else {
       before ??= text;
       text = '';
+      isCut ||= WITH_QUERY.test(part.placeholder.name);
     }
   }
   if (before === null) return false;
   const written = `${root}/${before}`.replace(/\/{2,}/g, '/');
   const name = trimmed(text);
-  return served.some((one) => `${one.root}/`.replace('//', '/').startsWith(written) && (isNoName(text) || one.added.has(name)));
+  return served.some((one) => `${one.root}/`.replace('//', '/').startsWith(written) && (isCut || isNoName(text) || one.added.has(name)));
 }
 
 /** Whether the text after what a client has chosen is at most an extension. */

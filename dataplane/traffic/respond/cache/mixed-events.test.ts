@@ -104,7 +104,8 @@ class Traffic {
       ...(random.once(6) && EVIL),
       ...(random.once(4) && { 'x-variant': `${random.below(2)}` }),
       ...(random.once(12) && { range: 'bytes=5-90' }),
-      ...(random.once(12) && { 'cache-control': random.pick(['no-cache', 'max-age=0']) }),
+      ...(random.once(12) && { 'cache-control': random.pick(['no-cache', 'max-age=0', 'only-if-cached']) }),
+      ...(random.once(12) && { 'if-none-match': '*' }),
     };
     const method = random.once(8) ? 'HEAD' : 'GET';
     const leaves = random.once(5) ? random.below(20) : null;

@@ -197,6 +197,16 @@ test('the body of a response that another worker has renewed is not left over un
   assert.deepEqual(cut, ['/a', '/b']);
 });
 
+test('turning the cache off cuts off no download', () => {
+  const store = new CacheStore(1, { post: () => undefined });
+  store.resize(100_000);
+  const cut: string[] = [];
+  for (const path of ['/a', '/b', '/c', '/d'])
+    store.store(entryFor(path, { length: 10_000 }), 0, null).body.use({ cut: () => cut.push(path) });
+  store.resize(0);
+  assert.deepEqual(cut, []);
+});
+
 test('of the bodies that are left over, the ones whose clients have read nothing for the longest time give way', () => {
   const leftovers = new Leftovers();
   leftovers.most = 100;

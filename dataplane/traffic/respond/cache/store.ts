@@ -72,7 +72,7 @@ export class CacheStore {
       this.leftovers.most = size * LEFT_PART;
       this.purged.most = size * PURGED_PART;
     }
-    if (size === 0) for (const key of [...this.keys.keys()]) this.forgetKey(key);
+    if (size === 0) for (const key of [...this.keys.keys()]) this.forgetKey(key, true);
   }
 
   get enabled(): boolean {
@@ -276,8 +276,8 @@ export class CacheStore {
     else this.keys.set(key, left);
   }
 
-  private forgetKey(key: string): void {
-    for (const stored of [...(this.keys.get(key) ?? [])]) this.remove(stored);
+  private forgetKey(key: string, spared = false): void {
+    for (const stored of [...(this.keys.get(key) ?? [])]) this.remove(stored, spared);
   }
 }
 

@@ -13,7 +13,8 @@ const HOSTS = 1_000;
 /** The stores that history is read from. */
 export type HistorySource = {
   rows(host: string, from: number, to: number): Iterable<Row>;
-  sums(from: number, to: number): Iterable<HostSums>;
+  /** The hosts with the most views, most first. */
+  busiest(from: number, to: number, most: number): readonly HostSums[];
   /** The first moment for which anything is kept (ms since 1970); null if nothing is. */
   since(host: string, step: RangeQuery['step']): number | null;
 };
@@ -51,18 +52,8 @@ function overRange(source: HistorySource, host: string, range: Omit<RangeQuery, 
   };
 }
 
-function hostsOf(source: HistorySource, { from, to }: RangeQuery): NonNullable<History['hosts']> {
-  const sums = new Map<string, { domain: string; views: number; humans: number; page_views: number }>();
-  for (const { host, views, humans, pageViews } of source.sums(from, to)) {
-    if (host === ALL_HOSTS) continue;
-    const sum = sums.get(host) ?? { domain: host, views: 0, humans: 0, page_views: 0 };
-    sum.views += views;
-    sum.humans += humans;
-    sum.page_views += pageViews;
-    sums.set(host, sum);
-  }
-  return [...sums.values()].sort((a, b) => b.views - a.views || (a.domain < b.domain ? -1 : 1)).slice(0, HOSTS);
-}
+const hostsOf = (source: HistorySource, { from, to }: RangeQuery): NonNullable<History['hosts']> =>
+  source.busiest(from, to, HOSTS).map(({ host, views, humans, pageViews }) => ({ domain: host, views, humans, page_views: pageViews }));
 
 function countsOf(period: Period): HistoryCounts {
   const { views, humans, machines, pageViews, visitors, bytes, classes, latency, vitals } = period;

@@ -116,7 +116,7 @@ export class HistoryKeeper {
       const range: RangeQuery = tooFine ? { ...asked, step: DAY } : asked;
       const source: HistorySource = {
         rows: (name, from, to) => this.rows(store, name, from, to),
-        sums: (from, to) => this.sums(store, from, to),
+        busiest: (from, to, most) => this.busiest(store, from, to, most),
         since: (name, step) => this.since(store, name, step),
       };
       const now = this.recent.visitorsNow(host, this.tools.clock.now());
@@ -153,10 +153,16 @@ export class HistoryKeeper {
     for (const [at, name, period] of this.recent.all()) if (name === host && at >= from && at < to) yield { at, span: HOUR, period };
   }
 
-  private *sums(store: HistoryStore, from: number, to: number): Generator<HostSums> {
-    yield* store.sums(from, to);
-    for (const [at, host, { views, humans, pageViews }] of this.recent.all())
-      if (at >= from && at < to) yield { host, views, humans, pageViews };
+  /** A host that is not among the busiest of the file may be with what is not in the file yet. */
+  private busiest(store: HistoryStore, from: number, to: number, most: number): HostSums[] {
+    const sums = new Map(store.sums(from, to, { most: most + 1 }).map((sum) => [sum.host, sum]));
+    for (const [at, host, { views, humans, pageViews }] of this.recent.all()) {
+      if (at < from || at >= to) continue;
+      const saved = sums.get(host) ?? store.sums(from, to, { host })[0] ?? { views: 0, humans: 0, pageViews: 0 };
+      sums.set(host, { host, views: saved.views + views, humans: saved.humans + humans, pageViews: saved.pageViews + pageViews });
+    }
+    sums.delete(ALL_HOSTS);
+    return [...sums.values()].sort((a, b) => b.views - a.views || (a.host < b.host ? -1 : 1)).slice(0, most);
   }
 
   /** Hours that were removed may still be counted in days. */

@@ -123,19 +123,17 @@ export class HistoryStore {
     }
   }
 
-  /** The sums of every host in the same range. */
-  *sums(from: number, to: number): Generator<HostSums> {
-    const boundary = this.mark('hours_from');
-    const tables = [
-      ['days', 'at >= ? AND at < ? AND at < max(?, hours_from)', from - DAY / 2, to - DAY / 2],
-      ['hours', 'at >= ? AND at < ? AND at >= max(?, hours_from)', from, to],
-    ] as const;
-    for (const [table, isRead, first, last] of tables) {
-      const query = `SELECT name, sum(views) AS views, sum(humans) AS humans, sum(page_views) AS pageViews
-        FROM ${table} JOIN hosts ON id = host WHERE ${isRead} GROUP BY name`;
-      for (const { name, views, humans, pageViews } of this.database.prepare(query).iterate(first, last, boundary))
-        yield { host: String(name), views: Number(views), humans: Number(humans), pageViews: Number(pageViews) };
-    }
+  /** The sums of the hosts with the most views in the same range, or of one host. Clients can invent any number of hosts. */
+  sums(from: number, to: number, { most = -1, host = null }: { readonly most?: number; readonly host?: string | null }): HostSums[] {
+    const range = { $from: from, $to: to, $middle: from - DAY / 2, $last: to - DAY / 2, $boundary: this.mark('hours_from') };
+    const sums = host === null ? this.statements.sums : this.statements.sumsOf;
+    const found = sums.all(host === null ? { ...range, $most: most } : { ...range, $most: most, $host: host });
+    return found.map(({ name, views, humans, pageViews }) => ({
+      host: String(name),
+      views: Number(views),
+      humans: Number(humans),
+      pageViews: Number(pageViews),
+    }));
   }
 
   /** All or nothing: the disk may be full, or the process killed. */
@@ -359,8 +357,25 @@ export class HistoryStore {
 const columns = (host: number, at: number, period: Period) =>
   [host, at, period.views, period.humans, period.pageViews, period.encode()] as const;
 
+const COUNTS = 'host, views, humans, page_views';
+/** Days where hours are no longer kept, of all hosts or of some, and hours; `ofHost` restricts them to a host. */
+const sumsQuery = (ofHost: string): string => `
+  SELECT name, views, humans, pageViews FROM (
+    SELECT host, sum(views) AS views, sum(humans) AS humans, sum(page_views) AS pageViews FROM (
+      SELECT ${COUNTS} FROM days WHERE at >= $middle AND at < min($last, $boundary) ${ofHost}
+      UNION ALL
+      SELECT ${COUNTS} FROM hosts CROSS JOIN days ON host = id
+        WHERE hours_from > $boundary AND at >= max($middle, $boundary) AND at < min($last, hours_from) ${ofHost}
+      UNION ALL
+      SELECT ${COUNTS} FROM hours JOIN hosts ON id = host WHERE at >= max($from, $boundary) AND at < $to AND at >= hours_from ${ofHost}
+    ) GROUP BY host ORDER BY views DESC LIMIT $most
+  ) JOIN hosts ON id = host`;
+
 type Statements = Readonly<
-  Record<'hour' | 'putHour' | 'hoursOf' | 'putDay' | 'idOf' | 'putHost' | 'putGroup' | 'mark' | 'putMark', StatementSync>
+  Record<
+    'hour' | 'putHour' | 'hoursOf' | 'putDay' | 'idOf' | 'putHost' | 'putGroup' | 'mark' | 'putMark' | 'sums' | 'sumsOf',
+    StatementSync
+  >
 >;
 
 const prepare = (database: DatabaseSync): Statements => ({
@@ -373,4 +388,6 @@ const prepare = (database: DatabaseSync): Statements => ({
   putGroup: database.prepare('UPDATE hosts SET wildcard = ? WHERE id = ?'),
   mark: database.prepare('SELECT at FROM marks WHERE name = ?'),
   putMark: database.prepare('INSERT OR REPLACE INTO marks (name, at) VALUES (?, ?)'),
+  sums: database.prepare(sumsQuery('')),
+  sumsOf: database.prepare(sumsQuery('AND host = (SELECT id FROM hosts WHERE name = $host)')),
 });

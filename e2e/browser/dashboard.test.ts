@@ -207,6 +207,23 @@ describe('the dashboard', { skip: missingBrowser() }, () => {
     assert.deepEqual(shown.problems, []);
   });
 
+  test('periods are those of the proxy if the clock of the browser is wrong', async () => {
+    for (const days of [-3, 400]) {
+      await using shown = await scene.show();
+      await shown.page.addInitScript(`{
+        const Real = Date;
+        const now = () => Real.now() + ${days * 86_400_000};
+        Date = class extends Real {
+          constructor(...given) { super(...(given.length > 0 ? given : [now()])); }
+          static now() { return now(); }
+        };
+      }`);
+      await shown.open('#/hosts/shop.test');
+      const views = async () => await text(shown.page, '[data-metric=views] .value');
+      await until('the visits', async () => (await views()) === '7');
+    }
+  });
+
   test('a page that does not exist says so, whatever its name', async () => {
     await using shown = await scene.show();
     for (const name of ['nowhere', 'constructor', '__proto__', 'toString']) {

@@ -5,6 +5,7 @@ import { visible } from './data/format.ts';
 import { type Question, useLive } from './data/live.ts';
 import { type PageLocation, usePageLocation } from './data/page-location.ts';
 import { type Period, periodOf, periodQuery } from './data/period.ts';
+import { proxyTime } from './data/proxy-time.ts';
 import { Header } from './parts/header.tsx';
 import { Search } from './parts/search.tsx';
 import { PRODUCT, TEXT } from './strings.ts';
@@ -36,7 +37,7 @@ export function App() {
   const [attempt, setAttempt] = useState(0);
   const [searching, setSearching] = useState(false);
   const place = usePageLocation();
-  const period = periodOf(place.query, Date.now());
+  const period = periodOf(place.query, proxyTime());
   const live = useLive(attempt, questionOf(place, period));
   const main = useRef<HTMLElement>(null);
   useTitle(place);

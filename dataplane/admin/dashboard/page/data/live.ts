@@ -4,6 +4,7 @@ import type { History } from '../../../../../shared/wire/history.ts';
 import { RequestFailure, request } from './api.ts';
 import { EventParser } from './event-stream.ts';
 import type { Loaded } from './load.ts';
+import { setProxyTime } from './proxy-time.ts';
 
 /** The page's query about visits: `domain` null means all hosts. */
 export type Question = { readonly domain: string | null; readonly query: string };
@@ -91,13 +92,18 @@ async function followOnce(query: string, ended: AbortSignal, received: (change: 
       clearTimeout(timer);
       timer = listen();
       for (const { event, data } of parser.push(piece.value)) {
-        if (event === 'overview') received({ overview: JSON.parse(data) as Overview });
+        if (event === 'overview') received({ overview: timed(JSON.parse(data) as Overview) });
         else if (event === 'history') received({ history: answerOf(JSON.parse(data) as History | Failure) });
       }
     }
   } finally {
     clearTimeout(timer);
   }
+}
+
+function timed(overview: Overview): Overview {
+  setProxyTime(overview.at);
+  return overview;
 }
 
 /** In place of the history, if there is none. */

@@ -2,6 +2,7 @@ import { useMemo, useState } from 'preact/hooks';
 import type { History, HistoryCounts, HistoryRange } from '../../../../../shared/wire/history.ts';
 import { bytes, count, country, duration, moment, percent } from '../data/format.ts';
 import { comparability, pointsBefore, unknownPoints } from '../data/period.ts';
+import { proxyTime } from '../data/proxy-time.ts';
 import { LIST, LIST_EMPTY, LIST_GROUP, METRIC, METRIC_HINT, RANGE } from '../strings.ts';
 import { BarList } from './bar-list.tsx';
 import { Card } from './card.tsx';
@@ -69,7 +70,7 @@ function Graph({ history }: { history: History }) {
       before: comparability(history) === 'whole' ? pointsBefore(history).map((point) => point && of(point)) : null,
       step: history.step,
       unknown: unknownPoints(history),
-      open: Date.parse(history.to) > Date.now(),
+      open: Date.parse(history.to) > proxyTime(),
     }),
     [history, metric],
   );

@@ -3,6 +3,7 @@ import { moment, span } from '../data/format.ts';
 import { useLoaded } from '../data/load.ts';
 import { linkTo } from '../data/page-location.ts';
 import { DAY } from '../data/period.ts';
+import { proxyTime } from '../data/proxy-time.ts';
 import { Card, Waiting } from '../parts/card.tsx';
 import { Cell, Filtered } from '../parts/filtered.tsx';
 import { CERTIFICATES, TEXT } from '../strings.ts';
@@ -21,7 +22,7 @@ const COLUMNS = [
 export function CertificatesView({ place }: ViewProps) {
   const certificates = useLoaded<CertificateRecord[]>('certificates', REFRESH_MS);
   if (certificates.value === null) return <Waiting loaded={certificates} />;
-  const now = Date.now();
+  const now = proxyTime();
   const sorted = certificates.value.toSorted((a, b) => urgencyOf(a, now) - urgencyOf(b, now));
   return (
     <>

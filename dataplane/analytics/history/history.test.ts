@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
+import { Worker } from 'node:worker_threads';
 import { ManualClock } from '../../../shared/runtime/testing/manual-clock.ts';
 import { memoryLog } from '../../../shared/runtime/testing/memory-log.ts';
 import { domainReport } from '../../traffic/testing/samples/domain-report.ts';
@@ -76,4 +77,18 @@ test('without counts the thread is started every hour, to delete what is too old
   await ended();
   clock.pass(HOUR);
   assert.equal(history.running, true);
+});
+
+test('questions that nobody waits for any more are not answered, so that a flood of them does not delay later ones or the counts', async (t) => {
+  const { history, clock, views } = kept(t);
+  history.add([domainReport('a.test', { requests: 1 })]);
+  const one = await views('a.test');
+  const post = t.mock.method(Worker.prototype, 'postMessage');
+  const flood = Array.from({ length: 100 }, () => views('a.test').catch(() => null));
+  clock.pass(10_000);
+  await Promise.all(flood);
+  history.add([domainReport('a.test', { requests: 1 })]);
+  assert.equal(await views('a.test'), 2 * one);
+  const asked = post.mock.calls.filter(({ arguments: [message] }) => (message as { kind: string }).kind === 'answer');
+  assert.equal(asked.length, 2);
 });

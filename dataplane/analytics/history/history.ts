@@ -25,6 +25,7 @@ const SWEEP_MS = 3_600_000;
 const ENTRY = new URL(`./thread.${import.meta.url.endsWith('.ts') ? 'ts' : 'js'}`, import.meta.url);
 
 const exitOf = (thread: Thread): Promise<unknown> => new Promise((resolve) => thread.once('exit', resolve));
+type Question = Extract<ToHistory, { readonly id: number }>;
 
 type HistoryTools = { readonly clock: Clock; readonly log: Log };
 
@@ -45,6 +46,9 @@ export class History {
   private ended = false;
   private readonly stops: readonly (() => void)[];
   private nextId = 1;
+  /** Questions for the thread, which gets one at a time: one that nobody waits for any more costs nothing, and none delays counts. */
+  private readonly questions = new Map<number, Question>();
+  private asked: number | null = null;
   private readonly waiting = new Map<number, (answer: HistoryAnswer) => void>();
 
   constructor(start: HistoryStart, tools: HistoryTools) {
@@ -100,19 +104,38 @@ export class History {
     await thread.terminate();
   }
 
-  private request(message: (id: number) => ToHistory): Promise<HistoryAnswer> {
+  private request(message: (id: number) => Question): Promise<HistoryAnswer> {
     const id = this.nextId++;
     return new Promise((resolve) => {
       const cancel = this.tools.clock.after(ANSWER_MS, () => done({ kind: 'unavailable', reason: 'the history takes too long to answer' }));
       const done = (answer: HistoryAnswer): void => {
         cancel();
         this.waiting.delete(id);
+        this.questions.delete(id);
         resolve(answer);
       };
       this.waiting.set(id, done);
       if (this.failed) done({ kind: 'unavailable', reason: 'the history thread is being restarted' });
-      else this.post(message(id));
+      else {
+        this.questions.set(id, message(id));
+        this.askNext();
+      }
     });
+  }
+
+  private askNext(): void {
+    if (this.asked !== null) return;
+    for (const [id, question] of this.questions) {
+      this.questions.delete(id);
+      this.asked = id;
+      return this.post(question);
+    }
+  }
+
+  private answered(id: number, answer: HistoryAnswer): void {
+    this.asked = null;
+    this.waiting.get(id)?.(answer);
+    this.askNext();
   }
 
   /** Starts the thread for it if none runs. Messages that arrive after a thread has failed are lost. */
@@ -143,7 +166,7 @@ export class History {
     // The process need not wait for it.
     thread.unref();
     thread.on('message', (message: FromHistory) => {
-      if (message.kind === 'answer') this.waiting.get(message.id)?.(message.answer);
+      if (message.kind === 'answer') this.answered(message.id, message.answer);
       else if (message.kind === 'state') {
         // A thread that ends has closed its file, so this is not a failure.
         if (this.queued === null) this.unavailable = message.failure;
@@ -157,6 +180,7 @@ export class History {
     const { queued } = this;
     this.thread = null;
     this.queued = null;
+    if (!queued?.some((message) => 'id' in message)) this.asked = null;
     // It was told to end, and has saved everything.
     if (queued !== null) {
       if (queued.length > 0) {

@@ -11,6 +11,8 @@ export const MAX_DOMAIN = 253;
 /** Checked before lowercasing: some non-ASCII letters have an ASCII lower case. */
 const LABEL = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/i;
 
+const BRACKETED = /^\[.*\]/;
+
 /**
  * Reads the domain of a route: 1–253 characters, labels of 1–63 letters, digits and inner hyphens, at most one leading `*.`. IPv4
  * literals and single labels are allowed; ports, schemes and trailing dots are not.
@@ -20,7 +22,10 @@ export function parseDomain(text: string): Parsed<Domain> {
   if (text.length > MAX_DOMAIN) return refused(`it is longer than ${MAX_DOMAIN} characters`);
   const name = text.startsWith('*.') ? text.slice(2) : text;
   if (name.includes('://')) return refused('a domain must not have a scheme');
-  if (name.includes(':')) return refused('a domain must not have a port');
+  if (name.includes(':'))
+    return refused(
+      BRACKETED.test(name) || isIPv6(name) ? 'it is an IPv6 address, which cannot be a domain' : 'a domain must not have a port',
+    );
   if (name.endsWith('.')) return refused('a domain must not end with a dot');
   if (name.includes('*')) return refused('the only wildcard is one leading "*."');
   for (const label of name.split('.')) {

@@ -28,11 +28,13 @@ const ports = (name: 'http_port' | 'https_port', other: 'http_port' | 'https_por
   name,
   form: `${name} <port> [<port> …]`,
   scopes: ['globals'],
-  args: [1, MAX_PORTS],
+  args: [1, Infinity],
   block: 'none',
   repeats: false,
   read({ args }, draft, { report }) {
     const numbers: number[] = [];
+    const extra = args[MAX_PORTS];
+    if (extra) report.error(extra, `${name} ${quote(extra.text)}: at most ${MAX_PORTS} ports`);
     for (const word of args) {
       const refuse = (why: string): void => report.error(word, `${name} ${quote(word.text)}: ${why}`);
       const port = readPort(word.text);

@@ -1,3 +1,4 @@
+import { isIPv6 } from 'node:net';
 import { unquoted } from '../../../../shared/config-file/quote.ts';
 import { CATCH_ALL, type Domain, parseDomain } from '../../../../shared/values/host.ts';
 import { accepted, type Parsed, refused } from '../../../../shared/values/parsed.ts';
@@ -16,7 +17,8 @@ export function parseSiteAddress(text: string, ports: FilePorts | null): Parsed<
   const path = text.indexOf('/');
   if (path >= 0) return refused(instead('has no path', text.slice(0, path), false, text.slice(path)));
   const colon = text.lastIndexOf(':');
-  if (colon < 0) return withPort(text, null);
+  const isBare = colon < 0 || text.startsWith('[') || isIPv6(text);
+  if (isBare) return withPort(text, null);
   const port = readPort(text.slice(colon + 1));
   if (!port.ok) return port;
   const isOpen = ports === null || ports.http.includes(port.value) || ports.https.includes(port.value);

@@ -1,4 +1,4 @@
-import { closeSync } from 'node:fs';
+import { closeSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { NAME } from '../shared/name.ts';
 import type { Clock } from '../shared/runtime/clock.ts';
@@ -52,6 +52,7 @@ export async function boot(base: DataplaneSettings, { clock, random, log }: Runt
   const atBoot = effectiveSettings(base, restored.globals);
   requireDistinctPorts(atBoot.settings);
   requireTrustedProxies(atBoot.settings);
+  requireRoots(atBoot.settings.acmeRoot);
   const dns = await dnsSettingsOf(atBoot.settings);
   if (takeover === null) await requirePorts(atBoot.settings);
   requireAccessLog(atBoot.settings.accessLog, log);
@@ -113,6 +114,17 @@ function requireAccessLog(path: string | null, log: Log): void {
     const { code = '', message } = error as NodeJS.ErrnoException;
     if (WRONG_PATH.has(code)) throw new UsageError(`${NAME} dataplane: --access-log ${path} can't be opened: ${message}`);
     log.warn({ output: path, error: message }, "the access log can't be written");
+  }
+}
+
+/** @throws UsageError if the file with the roots of the ACME server can't be read. What it contains is checked with each order. */
+function requireRoots(root: DataplaneSettings['acmeRoot']): void {
+  if (typeof root !== 'string') return;
+  try {
+    readFileSync(root);
+  } catch (error) {
+    const { code = '', message } = error as NodeJS.ErrnoException;
+    if (WRONG_PATH.has(code)) throw new UsageError(`${NAME} dataplane: --acme-ca-root ${root} can't be read: ${message}`);
   }
 }
 

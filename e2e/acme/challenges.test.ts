@@ -137,6 +137,7 @@ describe('DNS-01', () => {
     const flags = ['dataplane', '--state-dir', '/tmp/none-of-this'];
     for (const [more, words] of [
       [['--acme-dns-hook', '/nowhere/hook'], /--acme-dns-hook: can't run \/nowhere\/hook: there is no such file/],
+      [['--acme-ca-root', '/nowhere/root.pem'], /--acme-ca-root \/nowhere\/root\.pem can't be read: ENOENT/],
       [['--acme-dns-key-file', '/nowhere/key'], /--acme-dns-server/],
       [['--acme-dns-server', 'ns.example.com:0'], /--acme-dns-server/],
     ] as const) {

@@ -78,4 +78,9 @@ test('an explicitly set port that is in use or invalid prints one line, whether 
   const { code, err } = await start(['--http-port', '0'], {});
   assert.equal(code, 2);
   assert.match(err, /^sluice demo: --http-port "0".*1 to 65535\n$/);
+  // What is left of "npm start --http-port 9000".
+  assert.deepEqual(await start(['9000'], {}), {
+    code: 2,
+    err: 'sluice demo: unexpected argument "9000" (flags come after --: npm start -- --http-port 9000)\n',
+  });
 });

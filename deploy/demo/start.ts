@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { type DashboardForwarder, startForwarder } from '../../controller/cli/dashboard/forwarder.ts';
 import { rootCertificatePath } from '../../dataplane/tls/internal/root.ts';
 import { trustCommand } from '../../dataplane/tls/internal/trust-command.ts';
-import { ADMIN_SOCKET_FILE } from '../../shared/name.ts';
+import { ADMIN_SOCKET_FILE, NAME } from '../../shared/name.ts';
 import { sleep, systemClock } from '../../shared/runtime/clock.ts';
 import { type Flag, type Flags, helpOf, readFlags, UsageError } from '../../shared/runtime/flags.ts';
 import { accepted, type Parsed, refused } from '../../shared/values/parsed.ts';
@@ -154,6 +154,10 @@ async function main(): Promise<number> {
     say(`npm start [-- FLAGS]\n\n${helpOf(FLAGS)}`);
     return 0;
   }
+  const [stray] = flags.positionals;
+  // npm keeps flags before "--" to itself, and passes on only their values.
+  if (stray !== undefined)
+    throw new UsageError(`${NAME} demo: unexpected argument "${stray}" (flags come after --: npm start -- --http-port 9000)`);
   const ports = await portsFor(flags);
   const stateDir = stateDirectory();
   const children = startAll(stateDir, ports);

@@ -128,7 +128,7 @@ describe('the history of a data plane', { concurrency: true }, () => {
       assert.equal((await first.admin('DELETE', '/analytics/a.test', undefined, viewing)).status, 403);
       for (const [query, words] of [
         ['from=yesterday', 'from is a date or a time'],
-        ['from=2026-01-02&to=2026-01-01', 'from is before to'],
+        ['from=2026-01-02&to=2026-01-01', 'from must be before to'],
         ['previous_from=2026-01-01', 'previous_from and previous_to are given together'],
         ['previous_from=2026-01-02&previous_to=2026-01-01', 'previous_from is before previous_to'],
         ['previous_from=2020-01-01&previous_to=2026-01-01', 'at most 1000 points'],

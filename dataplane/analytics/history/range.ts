@@ -32,7 +32,7 @@ export function parseRange(query: ReadonlyMap<string, string>, now: number): Par
   if (!from.ok) return from;
   const begin = Math.floor(from.value / HOUR) * HOUR;
   const end = Math.ceil(to.value / HOUR) * HOUR;
-  if (begin >= end) return refused('from is before to');
+  if (begin >= end) return refused('from must be before to');
   const step = parseStep(query.get('step'), end - begin);
   if (!step.ok) return step;
   const range = { from: begin, to: end, step: step.value };

@@ -134,6 +134,11 @@ describe('alerts', () => {
     assert.equal(new Set(actions).size, actions.length);
   });
 
+  it('give no advice about networks for a container that names no port: its message says what to change', () => {
+    const message = 'it exposes no TCP port; name the port that the app listens on with the label sluice.port=PORT';
+    assert.doesNotMatch(only(withStatus({ problems: [problem('no_address', { message })] })).action, /network/);
+  });
+
   it('give advice that fits objects of a cluster', () => {
     const codes = ['bad_annotation', 'bad_host', 'bad_path', 'bad_route', 'no_authentication', 'no_backend', 'no_port', 'no_certificate'];
     const actions = [...codes, 'path_taken', 'unknown_label'].map(

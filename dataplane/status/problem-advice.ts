@@ -14,7 +14,7 @@ const BY_CODE: Readonly<Record<string, Advice>> = {
   bad_route: { severity: 'error', action: 'Correct the labels of the container and recreate it.' },
   no_address: {
     severity: 'error',
-    action: `Attach the container to a network that the data plane is attached to, or name one with the label ${LABEL_PREFIX}network.`,
+    action: 'Change the container as the message says; one without an address gets no requests.',
   },
   not_inspected: {
     severity: 'warning',

@@ -1,3 +1,4 @@
+import { quote } from '../../../../shared/config-file/quote.ts';
 import { characters, type Position, type Word } from '../../../../shared/config-file/word.ts';
 import type { DiagnosticReport } from '../diagnostics/diagnostics.ts';
 import { looseBrace } from './loose-brace.ts';
@@ -29,6 +30,8 @@ type Scan = {
   knownIndex: number;
   knownColumn: number;
   continues: boolean;
+  /** Whether a text between `<<EOF` and `EOF` is looked for: no longer after one without an end, since that takes a search of the file. */
+  heredocs: boolean;
 };
 
 /**
@@ -37,7 +40,7 @@ type Scan = {
  */
 export function createLexer(text: string, path: string, report: DiagnosticReport): Tokens {
   const countsAreIndexes = !/[\ud800-\udfff]/.test(text);
-  const start = { at: 0, line: 1, lineStart: 0, knownIndex: 0, knownColumn: 1, continues: false };
+  const start = { at: 0, line: 1, lineStart: 0, knownIndex: 0, knownColumn: 1, continues: false, heredocs: true };
   const scan: Scan = { text, path, report, countsAreIndexes, ...start };
   return { next: () => next(scan) };
 }
@@ -124,6 +127,7 @@ function bare(scan: Scan): Token {
   let end = start;
   while (end < text.length && !isBlankOrLineEnd(text.charCodeAt(end))) end++;
   const whole = text.slice(start, end);
+  if (scan.heredocs && HEREDOC.test(whole)) return heredoc(scan, whole.slice(2), end);
   const brace = looseBrace(whole);
   scan.at = end;
   if (whole === '{' || whole === '}') return token(scan, whole === '{' ? 'open' : 'close', start, whole);
@@ -132,6 +136,28 @@ function bare(scan: Scan): Token {
   scan.at = start + Math.max(1, brace.index);
   if (brace.index > 0) return token(scan, 'word', start, whole.slice(0, brace.index));
   return token(scan, whole[0] === '{' ? 'open' : 'close', start, whole.slice(0, 1));
+}
+
+/** Of other proxies: `<<EOF` begins a text that ends at a line with `EOF`. */
+const HEREDOC = /^<<[A-Za-z0-9_-]+$/;
+
+/** Reports it, and reads its text as one word, so that no line of it is taken for a directive. Without an end it is a word like others. */
+function heredoc(scan: Scan, marker: string, end: number): Token {
+  const { text, at: start } = scan;
+  const begins = text[end] === '\r' ? end + 1 : end;
+  const isLast = text[begins] === '\n';
+  const close = isLast ? new RegExp(`^[ \\t]*${marker}(?=\\s|$)`, 'm').exec(text.slice(begins)) : null;
+  if (close === null) {
+    scan.heredocs = !isLast;
+    scan.at = end;
+    return token(scan, 'word', start, text.slice(start, end));
+  }
+  scan.report.error(placeOf(scan, start), `${quote(`<<${marker}`)}: put a text of several lines in backquotes instead`);
+  const result = token(scan, 'word', start, text.slice(begins + 1, begins + close.index), 'raw');
+  const last = begins + close.index + close[0].length;
+  passLines(scan, start, last);
+  scan.at = last;
+  return result;
 }
 
 function demandBlank(scan: Scan): void {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { chmodSync, chownSync, lstatSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { chmodSync, chownSync, lstatSync, readdirSync, readFileSync, statSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { sluice, temporary } from './testing/run-command.ts';
@@ -60,6 +60,14 @@ test('fmt formats a file with unknown directives, which only validate reports', 
   const path = join(temporary(t), 'Sluicefile');
   writeFileSync(path, 'a.example { \n nonsense {$NOT_SET} }');
   assert.deepEqual(await sluice(['fmt', '--config', path]), { code: 0, out: 'a.example {\n  nonsense {$NOT_SET}\n}\n', err: '' });
+});
+
+test('fmt reads no more than validate does', async (t) => {
+  const path = join(temporary(t), 'Sluicefile');
+  writeFileSync(path, WILD);
+  truncateSync(path, 65 * 1_048_576);
+  const err = `sluice fmt: ${path}: it is larger than 64 MB, so it is not a config file\n`;
+  assert.deepEqual(await sluice(['fmt', '--config', path]), { code: 1, out: '', err });
 });
 
 test('fmt rejects --check together with --write', async (t) => {

@@ -1,9 +1,9 @@
-import { chmod, chown, readFile, realpath, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { chmod, chown, realpath, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { NAME } from '../../shared/name.ts';
 import { type Flag, UsageError } from '../../shared/runtime/flags.ts';
 import { CONFIG_FLAG, readableConfig } from '../flags.ts';
 import { layOut } from '../sources/file/layout.ts';
-import { reasonOf } from '../sources/file/text/read.ts';
+import { readContent } from '../sources/file/text/read.ts';
 import { type Command, CommandError } from './command/command.ts';
 import { reportProblems } from './command/problems.ts';
 
@@ -20,7 +20,9 @@ export const fmt: Command = {
     const [check, write] = [flags.given.get('check')?.value === true, flags.given.get('write')?.value === true];
     if (check && write) throw new UsageError(`${NAME} fmt: use either --check or --write, not both`);
     const path = readableConfig('fmt', flags.given.get('config')?.value as string | undefined);
-    const bytes = await readFile(path).catch((error: unknown) => fail(path, reasonOf(error)));
+    const content = await readContent(path);
+    if (!content.ok) fail(path, content.reason);
+    const bytes = content.value;
     const layout = layOut(bytes, path);
     if (!layout.ok) {
       reportProblems(layout.diagnostics, terminal, 'error');

@@ -77,6 +77,35 @@ test('an empty list after a failure counts only if a second one confirms it five
   await next('a.example=healthy');
 });
 
+test('a container that stops responding while the engine is away is not used until it is listed, as its address may be another’s', async (t) => {
+  const { engine, source, next, listen, snapshots } = await started(t);
+  engine.run(app(1));
+  engine.run(app(2, 'b.example'));
+  await next('a.example=healthy b.example=healthy');
+  const report = (number: number, healthy: boolean) =>
+    source.hear?.({
+      kind: 'upstream',
+      dataplane: 'd',
+      address: '172.18.0.2:80',
+      id: fakeId(number),
+      healthy,
+      reason: 'connection refused',
+    });
+  report(2, false);
+  report(2, true);
+  await engine.stop();
+  while (snapshots.at(-1)?.snapshot.kind !== 'failed') await wait(5);
+  report(1, false);
+  await next('a.example=unhealthy b.example=healthy');
+  // Whoever responds there now, the listing is still a failed one.
+  report(1, true);
+  report(1, false);
+  assert.equal(snapshots.at(-1)?.snapshot.kind, 'failed');
+  assert.equal(snapshots.filter(({ snapshot }) => gist(snapshot).includes('unhealthy')).length, 1);
+  await listen();
+  await next('a.example=healthy b.example=healthy');
+});
+
 test('a failed list is not an empty list', async (t) => {
   const { engine, next, snapshots } = await started(t);
   engine.run(app(1));

@@ -2,6 +2,7 @@ import { createBackoff } from '../../../shared/runtime/backoff.ts';
 import { type Clock, sleep } from '../../../shared/runtime/clock.ts';
 import type { Log } from '../../../shared/runtime/log/log.ts';
 import type { Random } from '../../../shared/runtime/random.ts';
+import type { TargetReport } from '../../../shared/wire/apply.ts';
 import type { Reading, Snapshot, Source, UndatedProblem } from '../source.ts';
 import { createTransitionTimes } from '../transition-times.ts';
 import { createChangeLog } from './change-log.ts';
@@ -11,6 +12,7 @@ import type { DockerSettings } from './flags.ts';
 import { DataplaneNetworks } from './network/network-reach.ts';
 import { DOCKER_SOURCE, type EngineSnapshot, type Translation } from './routes/engine-snapshot.ts';
 import type { LastGood } from './routes/last-good.ts';
+import { LostTargets } from './routes/lost-targets.ts';
 import { type ContainerReadiness, lostReadiness, readinessOf } from './routes/readiness.ts';
 import { RetainedRoutes } from './routes/retained-routes.ts';
 import { originOf } from './routes/site-reading.ts';
@@ -42,7 +44,10 @@ export function createDockerSource({ settings, clock, random, log, translate = t
   const changes = createChangeLog(log);
   const withTransitionTimes = createTransitionTimes(clock);
   const health = new TargetHealth(clock);
+  const lost = new LostTargets();
   let emit: ((snapshot: Snapshot) => void) | undefined;
+  let listing: Extract<Snapshot, { kind: 'listed' }> | undefined;
+  let failure: Extract<Snapshot, { kind: 'failed' }> | undefined;
   /** Whether the engine has been listed since its last failure. */
   let isListed = false;
   let readings: readonly Reading[] = [];
@@ -61,13 +66,25 @@ export function createDockerSource({ settings, clock, random, log, translate = t
     changes.record(snapshot, translation.readings);
     const before = readiness;
     readiness = readinessOf(snapshot);
-    emit({
+    listing = {
       kind: 'listed',
       source: DOCKER_SOURCE,
       routes: retained.merge(translation.routes),
       problems: [...translation.problems, ...store.unreadableOnes().slice(0, MAX_UNREADABLE).map(notInspected)],
       urgent: lostReadiness(before, readiness),
-    });
+    };
+    emit(listing);
+  };
+
+  /** Until the engine can be listed again. */
+  const leaveOut = (report: TargetReport) => {
+    if (!emit || isListed || !listing || !failure || !lost.add(report, listing.routes)) return;
+    log.warn(
+      { target: report.address, id: report.id?.slice(0, 12) },
+      'a container stopped responding while the engine is away: not used until it is listed',
+    );
+    emit({ ...listing, routes: lost.leaveOut(listing.routes), urgent: true });
+    emit(failure);
   };
 
   const reflector = new Reflector({
@@ -83,6 +100,7 @@ export function createDockerSource({ settings, clock, random, log, translate = t
     synced: () => {
       if (!isListed) log.info({ engine: engine.where, containers: store.size }, 'containers are discovered');
       isListed = true;
+      lost.clear();
       networks.locate(store.summaries());
       publish();
     },
@@ -110,7 +128,8 @@ export function createDockerSource({ settings, clock, random, log, translate = t
         if (isListed || lastError !== error.message) {
           lastError = error.message;
           log.warn({ engine: engine.where, reason: lastError }, 'containers cannot be listed; routes stay, trying again');
-          emitSnapshot({ kind: 'failed', source: DOCKER_SOURCE, errors: [lastError] });
+          failure = { kind: 'failed', source: DOCKER_SOURCE, errors: [lastError] };
+          emitSnapshot(failure);
         }
         isListed = false;
         await sleep(clock, backoff.next(), signal);
@@ -129,7 +148,10 @@ export function createDockerSource({ settings, clock, random, log, translate = t
     relist: () => reflector.relist(),
     readings: () => readings.map((reading) => health.applyTo(reading)),
     hear: (event) => {
-      if (event.kind === 'upstream') return health.record(event);
+      if (event.kind === 'upstream') {
+        health.record(event);
+        return leaveOut(event);
+      }
       if (!event.applied.addresses) return;
       // The shared networks depend on it.
       networks.reported(event.dataplane, event.applied.addresses);

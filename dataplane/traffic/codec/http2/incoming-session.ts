@@ -1,4 +1,5 @@
 import type { TurnoverMap } from '../../../../shared/runtime/turnover-map.ts';
+import { ERROR } from './frames/frame.ts';
 import type { PeerSettings } from './frames/settings.ts';
 import type { RequestBlock } from './headers/request-block.ts';
 import type { ResponseBlock } from './headers/response-block.ts';
@@ -42,4 +43,9 @@ export interface IncomingOwner {
   response(stream: Http2Stream, block: ResponseBlock, tooLarge: boolean): void;
   /** The peer's first SETTINGS, or changed ones. */
   settingsChanged(settings: PeerSettings): void;
+}
+
+/** Counts what a frame costs that changes nothing: too many of them end the connection. */
+export function spend(session: IncomingSession, cost: number): void {
+  if (!session.budget.spend(cost)) session.fail(ERROR.enhanceYourCalm, 'too many frames that change nothing');
 }

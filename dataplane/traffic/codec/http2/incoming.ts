@@ -5,11 +5,12 @@ import { RequestBlock } from './headers/request-block.ts';
 import { ResponseBlock } from './headers/response-block.ts';
 import { TrailerBlock } from './headers/trailer-block.ts';
 import type { FieldSink } from './hpack/decoder.ts';
-import type { IncomingOwner, IncomingSession } from './incoming-session.ts';
-import { COST, EARNED, MIN_USEFUL } from './limits/flood-budget.ts';
+import { IncomingData } from './incoming-data.ts';
+import { type IncomingOwner, type IncomingSession, spend } from './incoming-session.ts';
+import { COST } from './limits/flood-budget.ts';
 import { PendingPriorities } from './priority/pending-priorities.ts';
 import { readPriority } from './priority/priority.ts';
-import { type Http2Stream, LARGE } from './stream.ts';
+import type { Http2Stream } from './stream.ts';
 
 /** Settings in one frame. */
 const MAX_SETTINGS = 32;
@@ -28,24 +29,17 @@ export class Incoming implements FrameSink {
   private readonly session: IncomingSession;
   private readonly owner: IncomingOwner;
   private readonly block: HeaderBlock;
-  /** Whether the bytes that were read last contain bodies, and whether those have been passed on. */
-  readsBodies = false;
-  lendsBytes = false;
-  private reused = false;
+  readonly data: IncomingData;
   /** Null until a PRIORITY_UPDATE arrives before its request. */
   private priorities: PendingPriorities | null = null;
   /** Whether the peer has given a sign of life since the last `readHeard`. */
   heard = false;
-  /** The DATA frame that is being read: its stream, null if that is closed; what is left; how much of it is padding, -1 if unknown. */
-  private dataStream: Http2Stream | null = null;
-  private endsStream = false;
-  private dataLeft = 0;
-  private padding = 0;
 
   constructor(session: IncomingSession, owner: IncomingOwner) {
     this.session = session;
     this.owner = owner;
     this.block = new HeaderBlock(session.limits.fieldList * 2);
+    this.data = new IncomingData(session);
   }
 
   /** Whether a frame has come since the last call. */
@@ -53,13 +47,6 @@ export class Incoming implements FrameSink {
     const { heard } = this;
     this.heard = false;
     return heard;
-  }
-
-  /** Bytes are about to be read. `reused`: they are overwritten afterwards. */
-  beginRead(reused: boolean): void {
-    this.reused = reused;
-    this.readsBodies = false;
-    this.lendsBytes = false;
   }
 
   unreadable(code: number, reason: string): void {
@@ -109,71 +96,22 @@ export class Incoming implements FrameSink {
   }
 
   private spend(cost: number): void {
-    if (!this.session.budget.spend(cost)) this.session.fail(ERROR.enhanceYourCalm, 'too many frames that change nothing');
+    spend(this.session, cost);
   }
 
   // DATA (RFC 9113 6.1).
 
   dataBegins(flags: number, id: number, length: number): void {
-    const { session } = this;
-    this.dataStream = null;
-    if (!this.begin(TYPE.data, flags, id)) return;
-    if (id === 0) return session.fail(ERROR.protocol, 'DATA on stream 0');
-    if (!session.window.receive(length)) return session.fail(ERROR.flowControl, 'the window of the connection is exceeded');
-    this.dataLeft = length;
-    this.endsStream = (flags & FLAG.endStream) !== 0;
-    const padded = (flags & FLAG.padded) !== 0;
-    this.padding = padded ? -1 : 0;
-    if (padded && length === 0) return session.fail(ERROR.frameSize, 'padding without its length');
-    const stream = session.streams.get(id);
-    if (stream === undefined) return this.dataOnClosed(id, length);
-    if (stream.inputEnded) return session.streamError(id, ERROR.streamClosed);
-    if (!stream.headReceived) return session.streamError(id, ERROR.protocol);
-    if (!stream.window.receive(length)) return session.streamError(id, ERROR.flowControl);
-    if (length === 0 && !this.endsStream) this.spend(COST.empty);
-    else if (length >= MIN_USEFUL) session.budget.earn(EARNED.data);
-    this.dataStream = stream;
-  }
-
-  /** Frames may still be under way for a stream that we have reset; for any other they are wrong (RFC 9113 5.1). */
-  private dataOnClosed(id: number, length: number): void {
-    const { session } = this;
-    if (session.isIdle(id)) return session.fail(ERROR.protocol, 'DATA on an idle stream');
-    if (session.closed.get(id) === false) return session.fail(ERROR.streamClosed, 'DATA on a closed stream');
-    // What a server has sent before it learns that we have cancelled a request is a body like any other.
-    if (session.limits.isServer || length < MIN_USEFUL) this.spend(COST.ignored);
+    if (this.begin(TYPE.data, flags, id)) this.data.begins(flags, id, length);
+    else this.data.drop();
   }
 
   dataPiece(buffer: Buffer, from: number, to: number): void {
-    const { session, dataStream: stream } = this;
-    let at = from;
-    if (this.padding < 0) {
-      this.padding = buffer[at++] as number;
-      this.dataLeft--;
-      if (this.padding > this.dataLeft) return session.fail(ERROR.protocol, 'more padding than the frame holds');
-      if (this.dataLeft === this.padding && !this.endsStream) this.spend(COST.empty);
-    }
-    const end = Math.min(to, at + this.dataLeft - this.padding);
-    const content = Math.max(0, end - at);
-    this.dataLeft -= to - at;
-    const unused = to - from - content;
-    if (stream === null || stream.isClosed) return session.discard(to - from);
-    if (unused > 0) stream.discard(unused);
-    if (content === 0) return;
-    this.readsBodies = true;
-    this.lendsBytes ||= !this.reused && content >= LARGE;
-    if (stream.receive(buffer, at, end, this.reused)) return;
-    // RFC 9113 8.1.1: the body is longer than its Content-Length.
-    session.discard(content);
-    session.streamError(stream.id, ERROR.protocol);
+    this.data.piece(buffer, from, to);
   }
 
   dataEnds(): void {
-    const { dataStream: stream, session } = this;
-    this.dataStream = null;
-    if (stream === null || stream.isClosed || !this.endsStream) return;
-    // RFC 9113 8.1.1: the body is shorter than its Content-Length.
-    if (!stream.endInput('')) session.streamError(stream.id, ERROR.protocol);
+    this.data.ends();
   }
 
   // Heads and trailers (RFC 9113 6.2, 6.10, 8.1).

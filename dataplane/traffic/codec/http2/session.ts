@@ -80,7 +80,7 @@ export class Http2Session implements StreamSession {
   receive(bytes: Buffer, reused = false): void {
     if (this.ended) return;
     this.receiving = true;
-    this.incoming.beginRead(reused);
+    this.incoming.data.beginRead(reused);
     try {
       let at = 0;
       if (this.prefaceRead < PREFACE.length) at = this.readPreface(bytes);
@@ -96,12 +96,12 @@ export class Http2Session implements StreamSession {
 
   /** Whether bodies were among the bytes that were read last, so that more of them will follow. */
   get readsBodies(): boolean {
-    return this.incoming.readsBodies;
+    return this.incoming.data.readsBodies;
   }
 
   /** Whether the bytes that were read last have been passed on, so that they must not be overwritten. */
   get lendsBytes(): boolean {
-    return this.incoming.lendsBytes;
+    return this.incoming.data.lendsBytes;
   }
 
   private readPreface(bytes: Buffer): number {

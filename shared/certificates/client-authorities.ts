@@ -1,5 +1,6 @@
 import { X509Certificate } from 'node:crypto';
 import { accepted, type Parsed, refused } from '../values/parsed.ts';
+import { remembered } from '../values/remembered.ts';
 import { pemBlocks } from './pem.ts';
 
 /** A larger file (characters) must be a mistake: even a bundle of all public authorities is smaller. */
@@ -15,6 +16,13 @@ export type ClientAuthorities = { readonly text: string; readonly count: number;
 export function readClientAuthorities(text: string): Parsed<ClientAuthorities> {
   if (text.length > MAX_AUTHORITIES_LENGTH)
     return refused(`more than ${MAX_AUTHORITIES_LENGTH} characters; include only the authorities that sign client certificates`);
+  return authoritiesIn(text);
+}
+
+/** Many routes can have the same. */
+const MAX_REMEMBERED = 32;
+
+const authoritiesIn = remembered((text): Parsed<ClientAuthorities> => {
   const blocks = pemBlocks(text);
   if (!blocks.ok) return blocks;
   const certificates = blocks.value.filter(({ label }) => label === 'CERTIFICATE');
@@ -29,7 +37,7 @@ export function readClientAuthorities(text: string): Parsed<ClientAuthorities> {
   }
   if (roots === 0) return refused('it contains no root, so no client certificate can be verified; add the self-signed root certificate');
   return accepted({ text: certificates.map((block) => block.text).join(''), count: certificates.length, notAfter });
-}
+}, MAX_REMEMBERED);
 
 function certificateOf(text: string): X509Certificate | null {
   try {

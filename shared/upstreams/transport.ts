@@ -4,6 +4,7 @@ import type { ClientPair } from '../certificates/client-pair.ts';
 import { pemBlocks } from '../certificates/pem.ts';
 import { type Domain, parseDomain } from '../values/host.ts';
 import { accepted, type Parsed, refused } from '../values/parsed.ts';
+import { remembered } from '../values/remembered.ts';
 
 /** Enough for any set of private authorities (characters). */
 export const MAX_CA_TEXT = 65_536;
@@ -47,6 +48,13 @@ export function readServerName(text: string): Parsed<Domain> {
 /** Reads authorities' certificates in PEM. Everything else in the file is dropped, so that a private key never leaves it. */
 export function readAuthorities(text: string): Parsed<string> {
   if (text.length > MAX_CA_TEXT) return refused(`more than ${MAX_CA_TEXT} characters; include only the authorities that are needed`);
+  return authoritiesIn(text);
+}
+
+/** The blocks of many routes can have the same. */
+const MAX_REMEMBERED = 256;
+
+const authoritiesIn = remembered((text): Parsed<string> => {
   const blocks = pemBlocks(text);
   if (!blocks.ok) return blocks;
   const certificates = blocks.value.filter(({ label }) => label === 'CERTIFICATE');
@@ -54,7 +62,7 @@ export function readAuthorities(text: string): Parsed<string> {
   const unreadable = certificates.findIndex((block) => !isCertificate(block.text));
   if (unreadable >= 0) return refused(`certificate ${unreadable + 1} can't be read; export it again`);
   return accepted(certificates.map((block) => block.text).join(''));
-}
+}, MAX_REMEMBERED);
 
 function isCertificate(text: string): boolean {
   try {

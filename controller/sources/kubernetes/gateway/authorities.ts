@@ -20,12 +20,25 @@ export function readAuthorities(
     if (ref.kind !== 'ConfigMap' || ref.group !== '')
       return { reason: 'kind', message: `${ref.kind} ${name}: authorities are read from ConfigMaps only` };
     if (!grants.allows(from, ref)) return { reason: 'forbidden', message: `no ReferenceGrant allows the ConfigMap ${name}` };
-    const text = configs.get(name)?.authorities;
-    if (text === undefined) return { reason: 'missing', message: `the ConfigMap ${name} does not exist` };
-    if (text === null || !isPem(text)) return { reason: 'missing', message: `the ConfigMap ${name} has no certificates in its key ca.crt` };
-    texts.push(text.trim());
+    const config = configs.get(name);
+    if (config === undefined) return { reason: 'missing', message: `the ConfigMap ${name} does not exist` };
+    const { authorities } = config;
+    if (authorities === null || !hasAuthorities(config, authorities))
+      return { reason: 'missing', message: `the ConfigMap ${name} has no certificates in its key ca.crt` };
+    texts.push(authorities.trim());
   }
   return { pem: `${texts.join('\n')}\n` };
+}
+
+/** Each version of a ConfigMap is parsed once. */
+const known = new WeakMap<AuthorityConfig, boolean>();
+
+function hasAuthorities(config: AuthorityConfig, text: string): boolean {
+  const before = known.get(config);
+  if (before !== undefined) return before;
+  const result = isPem(text);
+  known.set(config, result);
+  return result;
 }
 
 const BLOCK = /-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/g;

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { makePair } from '../../../../shared/certificates/testing/pairs.ts';
 import { translate } from '../routes/translate.ts';
 import { clusterOf, type SampleObject, serviceOf } from '../testing/cluster-snapshot.ts';
 
@@ -7,19 +8,21 @@ const PORTS = 16;
 const PARENT = { group: 'gateway.networking.k8s.io', kind: 'Gateway', name: 'g' };
 const app = serviceOf('n/app', '10.0.0.1');
 
-type Objects = Pick<Parameters<typeof clusterOf>[0], 'httpRoutes' | 'backendTlsPolicies'>;
+type Objects = Pick<Parameters<typeof clusterOf>[0], 'httpRoutes' | 'backendTlsPolicies' | 'authorities'>;
 
-/** The processor time of a translation that follows another one of the same objects (µs); the least of several. */
-function costOf(objects: Objects): number {
+/** The processor time of a translation that follows another one of the same objects, or of other targets (µs); the least of several. */
+function costOf(objects: Objects, hasOtherTargets = false): number {
   const listeners = Array.from({ length: PORTS }, (_, at) => ({ name: `l${at}`, protocol: 'HTTP', port: 8_000 + at }));
   const snapshot = clusterOf({
     ...{ gatewayClasses: [{ name: '/sluice', spec: { controllerName: 'sluice.dev/gateway-controller' } }], ...objects },
     ...{ gateways: [{ name: 'n/g', spec: { gatewayClassName: 'sluice', listeners } }], services: [app.service], slices: [app.slice] },
   });
   translate(snapshot);
-  const costs = Array.from({ length: 4 }, () => {
+  const costs = Array.from({ length: 4 }, (_, at) => {
+    const other = clusterOf({ slices: [serviceOf('n/app', `10.0.1.${at}`).slice] });
+    const next = hasOtherTargets ? { ...snapshot, slices: other.slices } : snapshot;
     const before = process.cpuUsage();
-    translate(snapshot);
+    translate(next);
     return process.cpuUsage(before).user;
   });
   return Math.min(...costs);
@@ -67,4 +70,28 @@ test('the Gateways that policies of backends concern are found in linear time', 
       })),
     });
   isLinear(cost(100), cost(400));
+});
+
+test('the authorities of a backend are read once, however many rules and hosts use it', async () => {
+  const { certificate } = await makePair(['ca'], { authority: true });
+  const hostnames = Array.from({ length: 16 }, (_, at) => `h${at}.test`);
+  const cost = (certificates: number) =>
+    costOf(
+      {
+        httpRoutes: [route('r', 16, { parentRefs: [{ ...PARENT, sectionName: 'l0' }], hostnames })],
+        authorities: [{ name: 'n/ca', data: { 'ca.crt': certificate.repeat(certificates) } }],
+        backendTlsPolicies: [
+          {
+            name: 'n/p',
+            spec: {
+              targetRefs: [{ group: '', kind: 'Service', name: 'app' }],
+              validation: { hostname: 'x.test', caCertificateRefs: [{ group: '', kind: 'ConfigMap', name: 'ca' }] },
+            },
+          },
+        ],
+      },
+      true,
+    );
+  const [few, many] = [cost(1), cost(100)];
+  assert.ok(many < 25 * few, `${few} and ${many} µs`);
 });

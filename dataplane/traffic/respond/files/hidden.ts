@@ -11,56 +11,65 @@ export function compileHidden(patterns: readonly string[], dotFiles: boolean): H
     });
 }
 
-type OneCharacter = (char: string) => boolean;
-const MANY = '*';
+/** A character by its code point, any characters, or one of several. */
+type Part = number | ((code: number) => boolean);
+const MANY = -1;
 
 /** A name is also hidden by itself: it may have brackets. */
 function compilePattern(pattern: string): (name: string) => boolean {
   const parts = /[*?[]/.test(pattern) ? partsOf(pattern) : null;
-  return parts === null ? (name) => name === pattern : (name) => name === pattern || matches([...name], parts);
+  return parts === null ? (name) => name === pattern : (name) => name === pattern || matches(name, parts);
 }
 
 /** null if a class is malformed: the pattern then means only itself. */
-function partsOf(pattern: string): (OneCharacter | typeof MANY)[] | null {
-  const parts: (OneCharacter | typeof MANY)[] = [];
+function partsOf(pattern: string): Part[] | null {
+  const parts: Part[] = [];
   for (let rest = pattern; rest !== ''; ) {
     const [written = '', negated, inside] = /^\[(\^?)((?:[^\]-](?:-[^\]-])?)+)\]/u.exec(rest) ?? /^[^[]/u.exec(rest) ?? [];
     if (written === '') return null;
-    if (written === MANY) {
+    if (written === '*') {
       if (parts.at(-1) !== MANY) parts.push(MANY);
     } else if (written === '?') parts.push(() => true);
-    else if (inside === undefined) parts.push((char) => char === written);
+    else if (inside === undefined) parts.push(codeOf(written));
     else parts.push(classOf(inside, negated === '^'));
     rest = rest.slice(written.length);
   }
   return parts;
 }
 
-function classOf(inside: string, negated: boolean): OneCharacter {
+function classOf(inside: string, negated: boolean): (code: number) => boolean {
   const ranges = [...inside.matchAll(/(.)(?:-(.))?/gsu)].map(([, first = '', last = first]) => [codeOf(first), codeOf(last)] as const);
-  return (char) => negated !== ranges.some(([first, last]) => first <= codeOf(char) && codeOf(char) <= last);
+  return (code) => negated !== ranges.some(([first, last]) => first <= code && code <= last);
 }
 
-const codeOf = (char: string): number => char.codePointAt(0) as number;
+const codeOf = (char: string, at = 0): number => char.codePointAt(at) as number;
 
 /** Only the last `*` takes more characters when the rest does not match. */
-function matches(name: readonly string[], parts: readonly (OneCharacter | typeof MANY)[]): boolean {
+function matches(name: string, parts: readonly Part[]): boolean {
   let at = 0;
   let part = 0;
-  let many = -1;
-  for (let from = 0; at < name.length; ) {
-    const test = parts[part];
-    if (test === MANY) {
-      many = part++;
+  /** Where what follows the last `*` is looked for. */
+  let from = 0;
+  let afterMany = -1;
+  while (at < name.length) {
+    const wanted = parts[part];
+    if (wanted === MANY) {
+      afterMany = ++part;
       from = at;
-    } else if (test?.(name[at] as string)) {
-      at++;
+      continue;
+    }
+    const code = codeOf(name, at);
+    if (wanted === code || (typeof wanted === 'function' && wanted(code))) {
+      at += widthOf(code);
       part++;
-    } else if (many < 0) return false;
+    } else if (afterMany < 0) return false;
     else {
-      part = many + 1;
-      at = ++from;
+      part = afterMany;
+      from += widthOf(codeOf(name, from));
+      at = from;
     }
   }
-  return parts.slice(part).every((test) => test === MANY);
+  return part === parts.length || (part === parts.length - 1 && parts[part] === MANY);
 }
+
+const widthOf = (code: number): number => (code > 0xffff ? 2 : 1);

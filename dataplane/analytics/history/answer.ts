@@ -40,7 +40,7 @@ function overRange(source: HistorySource, host: string, range: Omit<RangeQuery, 
   for (const { at, span, period } of source.rows(host, from, to)) {
     // A UTC day may span two points of another time zone: it belongs to the one that contains its middle.
     const middle = span === DAY ? at + DAY / 2 : at;
-    points[Math.min(Math.floor((middle - from) / step), points.length - 1)]?.merge(period);
+    points[Math.min(Math.floor((middle - from) / step), points.length - 1)]?.mergeCounts(period);
     whole.merge(period);
   }
   return {

@@ -100,6 +100,12 @@ export class Period {
   }
 
   merge(other: Period): void {
+    this.mergeCounts(other);
+    for (const [name, list] of other.lists) this.list(name).merge(list);
+  }
+
+  /** Everything but the lists, which take most of the time if they are full. */
+  mergeCounts(other: Period): void {
     this.views += other.views;
     this.humans += other.humans;
     this.pageViews += other.pageViews;
@@ -109,7 +115,6 @@ export class Period {
     this.latency.merge(other.latency);
     for (const vital of VITALS) this.vitals[vital].merge(other.vitals[vital]);
     this.people.merge(other.people);
-    for (const [name, list] of other.lists) this.list(name).merge(list);
   }
 
   /** The most frequent entries of a list, most first, ties by name. */

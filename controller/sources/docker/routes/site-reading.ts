@@ -38,7 +38,10 @@ export function keptReading(reading: SiteReading, { site, reasons }: InvalidSite
 }
 
 /** A site with invalid labels that is not routed. */
-export function invalidReading(container: Container, { site, domains, reasons }: InvalidSite): SiteReading {
+export function invalidReading(
+  container: Container,
+  { site, domains, reasons }: Pick<InvalidSite, 'site' | 'domains' | 'reasons'>,
+): SiteReading {
   return {
     ...about(container, site),
     domains,

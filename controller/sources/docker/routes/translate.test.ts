@@ -39,6 +39,22 @@ test('each domain of a site is a route, sorted, and named sites are routes of th
   );
 });
 
+test('a container with a mistyped label only is listed with the reason why it is not routed', () => {
+  const { routes, readings } = translate(sampleSnapshot([sampleContainer(1, { labels: { 'sluice.domian': 'a.example' } })]));
+  assert.deepEqual(routes, []);
+  assert.deepEqual(
+    readings.map(({ name, accepted, change }) => ({ name, accepted, change })),
+    [
+      {
+        name: 'app-1',
+        accepted: { holds: false, reason: 'sluice.domian is not a Sluice label (did you mean sluice.domain?); sluice.domain is missing' },
+        change: 'correct the labels sluice.* and create the container again',
+      },
+    ],
+  );
+  assert.deepEqual(translate(sampleSnapshot([sampleContainer(1, { labels: { other: 'x' } })])).readings, []);
+});
+
 test('labels become members of the route', () => {
   const site = labels({
     'sluice.tls': 'off',

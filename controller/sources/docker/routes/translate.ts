@@ -1,3 +1,4 @@
+import { LABEL_PREFIX } from '../../../../shared/name.ts';
 import type { RouteSpec, UpstreamSpec } from '../../../../shared/route.ts';
 import type { Domain } from '../../../../shared/values/host.ts';
 import { type InvalidSite, type ReadLabels, readLabels, type SiteLabels } from '../../labels/read-labels.ts';
@@ -41,7 +42,12 @@ function collect(snapshot: EngineSnapshot, read: readonly ReadContainer[], lastG
   for (const { container, labels } of read) {
     const isHere = isLive(container) || container.status === 'created';
     if (isHere) problems.add(labels.warnings.map((warning) => ({ ...about(container), ...warning })));
-    for (const { site, bad } of claimsOf(labels, (one) => (isHere ? before(container, one) : undefined))) {
+    const claims = claimsOf(labels, (one) => (isHere ? before(container, one) : undefined));
+    if (isHere && claims.length === 0 && labels.warnings.length > 0)
+      readings.push(
+        invalidReading(container, { site: null, domains: [], reasons: [...labels.warnings.map(({ message }) => message), NO_DOMAIN] }),
+      );
+    for (const { site, bad } of claims) {
       if (bad && isHere) problems.add(mistakes(container, bad, site));
       if (!site) {
         readings.push(invalidReading(container, bad));
@@ -57,6 +63,9 @@ function collect(snapshot: EngineSnapshot, read: readonly ReadContainer[], lastG
   }
   return { pools, problems, readings };
 }
+
+/** Of a container whose labels are all unknown: one of them may have been meant to be its domain. */
+const NO_DOMAIN = `${LABEL_PREFIX}domain is missing`;
 
 const isLive = ({ status }: Container): boolean => status === 'running' || status === 'paused' || status === 'restarting';
 

@@ -24,7 +24,7 @@ import { type StreamOwner, UpstreamStream } from './stream.ts';
 /** A session without streams is closed after this time (ms). A target that closes it sooner announces that first (RFC 9113 9.1). */
 const IDLE_MS = 30_000;
 /** The maximum number of concurrent streams of a session, even if the target allows more. Further requests use another session. */
-const MAX_STREAMS = 1_000;
+export const MAX_STREAMS = 1_000;
 /** After this many requests a session is replaced by a new one, because stream identifiers are never reused (RFC 9113 5.1.1). */
 const MAX_SERVED = 1_000_000;
 /** After this much silence TCP keep-alive checks the connection (ms), because an open call may be silent for hours. */
@@ -50,6 +50,10 @@ const LIMITS: SessionLimits = {
 
 /** The owner of a session. */
 export type UpstreamSessionOwner = {
+  /** How many streams a session may have at a time. */
+  readonly streamLimit: number;
+  /** The target has turned a request away, while it answered this many. */
+  turnedAway(answering: number): void;
   /** The session can take a request now, or can no longer. */
   capacityChanged(session: UpstreamSession): void;
   /** The session has closed with all of its streams. `failure` is why it was never established; null if it was. */
@@ -109,7 +113,9 @@ export class UpstreamSession implements StreamOwner, SessionOwner, DirectReader 
 
   /** Whether it can take a request at once. */
   get hasRoom(): boolean {
-    return this.state === 'open' && this.alive && this.streams.size < this.maxStreams && !this.holdsTarget;
+    return (
+      this.state === 'open' && this.alive && this.streams.size < Math.min(this.maxStreams, this.owner.streamLimit) && !this.holdsTarget
+    );
   }
 
   /** Whether the target accepts no stream on it for now. It may soon (RFC 9113 6.5.2), and a further session would fare the same. */
@@ -245,6 +251,14 @@ export class UpstreamSession implements StreamOwner, SessionOwner, DirectReader 
     const stream = new UpstreamStream(this, x, opened);
     this.streams.set(opened.id, stream);
     stream.begin();
+  }
+
+  /** The target has turned one of its requests away. */
+  turnedAway(): void {
+    this.turnsAway = true;
+    let answering = 0;
+    for (const { begun } of this.streams.values()) if (begun) answering++;
+    this.owner.turnedAway(answering);
   }
 
   /** One of its streams has ended. */

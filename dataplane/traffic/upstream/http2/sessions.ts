@@ -4,16 +4,24 @@ import { guard, guardExchange } from '../../exchange/faults.ts';
 import type { TargetChannel } from '../target/channel.ts';
 import type { Endpoint } from '../target/endpoint.ts';
 import { UNREAD_MS, WaitingRoom } from '../target/waiting-room.ts';
-import { UpstreamSession } from './session.ts';
+import { MAX_STREAMS, UpstreamSession } from './session.ts';
 
 /** The maximum number of sessions to one target from one worker, if it allows few streams per session. Further requests wait. */
 const MAX_SESSIONS = 8;
+
+/** A target that turns requests away gets no more on a session than it was answering, and at least this many. */
+const FEWEST_STREAMS = 8;
+/** After this time without another one, it gets twice as many (ms). */
+const MORE_MS = 5_000;
 
 /** The HTTP/2 sessions to one target: one, as long as it has free streams. */
 export class Http2Sessions implements TargetChannel {
   private readonly endpoint: Endpoint;
   private readonly open = new Set<UpstreamSession>();
   private readonly waiting: WaitingRoom;
+  streamLimit = MAX_STREAMS;
+  /** When it doubles, in ms on the monotonic clock. */
+  private moreAt = 0;
 
   constructor(endpoint: Endpoint) {
     this.endpoint = endpoint;
@@ -48,7 +56,16 @@ export class Http2Sessions implements TargetChannel {
     for (const session of this.open) session.collectRetryable(elsewhere, recalled);
   }
 
+  turnedAway(answering: number): void {
+    this.streamLimit = Math.max(FEWEST_STREAMS, answering);
+    this.moreAt = this.endpoint.tools.clock.monotonic() + MORE_MS;
+  }
+
   sweep(now: number): boolean {
+    if (now >= this.moreAt && this.streamLimit < MAX_STREAMS) {
+      this.streamLimit *= 2;
+      this.moreAt = now + MORE_MS;
+    }
     for (const session of [...this.open]) {
       guard(session, session.sweep, now);
       // Its window may have opened again, or opening another one takes long.

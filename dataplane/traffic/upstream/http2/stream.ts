@@ -22,6 +22,13 @@ const SLOW_PER_MS = 16;
 /** Codes that mean a malformed message: one that the target blames us for, or one of the target's. */
 const MALFORMED: ReadonlySet<number> = new Set([ERROR.protocol, ERROR.frameSize, ERROR.compression, ERROR.flowControl]);
 
+/** No server has a lower limit for heads. */
+const SMALL_HEAD = { bytes: 4_096, fields: 64 };
+
+/** Servers may turn a request away for its head, which any client can make too large for them: that says nothing about others. */
+const hasLargeHead = ({ upstreamTarget: target, upstreamFields: fields }: Exchange): boolean =>
+  target.length + fields.length > SMALL_HEAD.bytes || fields.split('\n').length > SMALL_HEAD.fields;
+
 /** What a stream needs from its session. */
 export interface StreamOwner {
   readonly endpoint: Endpoint;
@@ -38,7 +45,8 @@ export interface StreamOwner {
   /** The failure of its streams if it ends. */
   readonly reason: Failure;
   /** Whether the target has turned a request away on it. */
-  turnsAway: boolean;
+  readonly turnsAway: boolean;
+  turnedAway(): void;
   /** The stream has ended. `answered`: whether a response had begun. */
   streamEnded(stream: UpstreamStream, answered: boolean): void;
 }
@@ -53,7 +61,8 @@ export class UpstreamStream implements Attempt, StreamReceiver {
   private readonly limits: Limits;
   private isEventStream = false;
   private answered = false;
-  private begun = false;
+  /** Whether its response has. */
+  begun = false;
   private requestComplete = false;
   private interim = 0;
   /** When a slow client has read the last bytes that were passed on, in ms on the monotonic clock. */
@@ -217,15 +226,15 @@ export class UpstreamStream implements Attempt, StreamReceiver {
     if (x === null) return;
     // The request was not processed (RFC 9113 8.7). If the target is shutting down, that is not a failure of its own.
     if (code === ERROR.refusedStream) return this.fail(session.isDraining ? FAILURE.closed : FAILURE.turnedAway, false);
-    // Servers also say this of a single request whose head is too large for them, which any client can send.
     if (code === ERROR.enhanceYourCalm && session.alive) {
-      session.turnsAway = true;
+      if (!hasLargeHead(x)) session.turnedAway();
       return this.fail(FAILURE.turnedAway, true);
     }
     if (MALFORMED.has(code)) return this.fail(FAILURE.malformed, true);
     // Any client can set a deadline that no target can meet.
     if (code === ERROR.cancel && session.alive && isPastDeadline(x, this.now())) return this.fail(FAILURE.deadline, true);
-    this.fail(session.alive ? FAILURE.reset : session.reason, true);
+    // Node's servers end a connection on which they have turned many requests away.
+    this.fail(session.alive ? FAILURE.reset : session.turnsAway ? FAILURE.turnedAway : session.reason, true);
   }
 
   /** What happens to its exchange depends on how far it had got. `written`: whether the target may have processed the request. */

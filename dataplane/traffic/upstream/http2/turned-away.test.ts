@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { FrameTargetFixture } from '../../testing/http2/frame-target.ts';
 import { CODE, FLAG, FRAME, Frames, INITIAL_WINDOW, word } from '../../testing/http2/frames.ts';
-import { Http2UpstreamFixture, h2c } from '../../testing/http2/upstream.ts';
-import { eventually, get, type ProxyFixture } from '../../testing/proxy/test-proxy.ts';
+import { Http2Client, Http2UpstreamFixture, h2c } from '../../testing/http2/upstream.ts';
+import { eventually, get, type ProxyFixture, whenRead } from '../../testing/proxy/test-proxy.ts';
 
-/** Status 204 (RFC 7541 appendix A). */
-const NO_CONTENT = Buffer.of(0x89);
+/** Statuses 200 and 204 (RFC 7541 appendix A). */
+const [OK, NO_CONTENT] = [Buffer.of(0x88), Buffer.of(0x89)];
 
 /** A target that turns the requests on its first connections away, and answers those on the others. */
 const turningAway = (connections: number) => {
@@ -72,5 +72,70 @@ test('a client that does not read large responses of a Node server keeps nobody 
     await client.until('a response', () => client.of(2 * nth + 1, FRAME.headers).length > 0);
   }
   for (let nth = 0; nth < 120; nth++) assert.equal((await proxy.request(get('/small'))).body, 'small');
+  assert.deepEqual(proxy.targetChanges(), []);
+});
+
+test('a Node server answers also many requests at once for responses that fill its memory for a connection', async () => {
+  using upstream = await Http2UpstreamFixture.serving(
+    ({ stream }) => {
+      stream.respond({ ':status': 200 });
+      stream.end(Buffer.alloc(100_000));
+    },
+    { maxSessionMemory: 1 },
+  );
+  using proxy = await h2c(upstream);
+  using client = new Http2Client(proxy);
+  const answers = await Promise.all(Array.from({ length: 100 }, () => client.request({})));
+  assert.deepEqual([...new Set(answers.map(({ status, body }) => `${status} ${body.length}`))], ['200 100000']);
+  assert.deepEqual(proxy.targetChanges(), []);
+});
+
+test('a target that has turned a request away gets few at once on a connection, and more after a while', async () => {
+  let calm = false;
+  using target = await FrameTargetFixture.serving((connection, stream) => {
+    if (!calm) connection.send(FRAME.reset, 0, stream, word(CODE.calm));
+    calm = true;
+  });
+  using proxy = await h2c(target);
+  using client = await Frames.plain(proxy.port);
+  client.greet();
+  const requests = (): number[] =>
+    target.connections.map(({ received }) => received.filter(({ type }) => type === FRAME.headers).length).sort((a, b) => a - b);
+  const few = 8;
+  client.request(1);
+  await eventually('the request to be sent again', () => requests().join() === '1,1');
+  for (let nth = 1; nth < few + 1; nth++) client.request(2 * nth + 1);
+  await eventually('the requests', () => requests().join() === `1,1,${few}`);
+  proxy.clock.pass(5_000);
+  await whenRead();
+  for (let nth = few + 1; nth < 2 * few + 1; nth++) client.request(2 * nth + 1);
+  await eventually('the requests', () => requests().at(-1) === 2 * few);
+});
+
+test('a connection that a target ends because it has turned many requests away does not count against it', async () => {
+  using target = await FrameTargetFixture.serving((connection, stream) => {
+    if (target.connections.length > 1) return void connection.send(FRAME.headers, FLAG.endHeaders | FLAG.endStream, stream, NO_CONTENT);
+    if (stream < 7) return void connection.send(FRAME.headers, FLAG.endHeaders, stream, OK);
+    if (stream === 7) return void connection.send(FRAME.reset, 0, stream, word(CODE.calm));
+    connection.socket.destroy();
+  });
+  using proxy = await h2c(target);
+  using client = await Frames.plain(proxy.port);
+  client.greet();
+  const streams = [1, 3, 5, 7, 9, 11, 13];
+  for (const stream of streams) client.request(stream);
+  await client.until('all responses', () => streams.every((stream) => client.of(stream, FRAME.headers).length > 0));
+  await client.until('the ends', () => [1, 3, 5].every((stream) => client.resetCode(stream) !== undefined));
+  for (const stream of [7, 9, 11, 13]) assert.equal(client.status(stream), 204);
+  assert.deepEqual(proxy.targetChanges(), []);
+});
+
+test('a request with a large head that is turned away changes nothing for others', async () => {
+  using target = await turningAway(1);
+  using proxy = await h2c(target);
+  const many = Array.from({ length: 130 }, (_, nth) => `A${nth}: x\r\n`).join('');
+  for (const method of ['GET', 'POST'])
+    assert.match((await proxy.request(`${method} / HTTP/1.1\r\nHost: a.test\r\nContent-Length: 0\r\n${many}\r\n`)).line, / 503 /);
+  assert.equal(target.connections.length, 1);
   assert.deepEqual(proxy.targetChanges(), []);
 });

@@ -183,8 +183,8 @@ test('when 256 wait, a client without a wrong password takes the place of one wi
   compares.settle(0, false);
   assert.match((await first.readAnswer()).line, / 401 /);
   // Other parts of the process use all places but one.
-  for (let nth = 0; nth < 255; nth++) assert.equal(proxy.ledger.passwordChecks.enqueue(0), true);
-  for (const _ of [0, 1]) assert.equal(proxy.ledger.passwordChecks.tryAcquire(0), true);
+  for (let nth = 0; nth < 255; nth++) assert.equal(proxy.ledger.passwordChecks.enqueue(1), true);
+  for (const _ of [0, 1]) assert.equal(proxy.ledger.passwordChecks.tryAcquire(1), true);
   const again = await from('198.51.100.1', 'again');
   await asking(1);
   const newcomer = await from('203.0.113.1', 'secret');
@@ -193,7 +193,7 @@ test('when 256 wait, a client without a wrong password takes the place of one wi
   assert.equal(field(busy.head, 'Retry-After'), '1');
   assert.match((await (await from('203.0.113.2', 'other')).readAnswer()).line, / 503 /);
   assert.match((await (await from('198.51.100.1', 'third')).readAnswer()).line, / 503 /);
-  proxy.ledger.passwordChecks.release(0);
+  proxy.ledger.passwordChecks.release(1);
   proxy.clock.pass(5);
   await compares.until(2);
   compares.settle(1, true);
@@ -212,16 +212,16 @@ test('a client with a wrong password is treated like any other after a right one
   };
   /** Which of the two is served first: the one that arrived first, unless it has sent a wrong password. */
   const nextOf = async (one: string, other: string): Promise<string | undefined> => {
-    for (const _ of [0, 1]) assert.equal(proxy.ledger.passwordChecks.tryAcquire(0), true);
+    for (const _ of [0, 1]) assert.equal(proxy.ledger.passwordChecks.tryAcquire(1), true);
     const nth = compares.begun.length;
     const clients = [await from(one, `${one} ${nth}`)];
     await asking(1);
     clients.push(await from(other, `${other} ${nth}`));
     await asking(2);
-    proxy.ledger.passwordChecks.release(0);
+    proxy.ledger.passwordChecks.release(1);
     proxy.clock.pass(5);
     await compares.until(nth + 1);
-    proxy.ledger.passwordChecks.release(0);
+    proxy.ledger.passwordChecks.release(1);
     proxy.clock.pass(5);
     await compares.until(nth + 2);
     for (const at of [nth, nth + 1]) compares.settle(at, true);
@@ -304,12 +304,12 @@ test('a comparison that fails is answered with 503 and logged with the reason', 
 test('a turn that another worker holds is waited for', async () => {
   using under = await underTest();
   const { compares, proxy } = under;
-  for (const slot of [0, 0]) assert.equal(proxy.ledger.passwordChecks.tryAcquire(slot), true);
+  for (const slot of [1, 1]) assert.equal(proxy.ledger.passwordChecks.tryAcquire(slot), true);
   const client = await trying(proxy, 'secret');
   await eventually('the request', () => proxy.ledger.inFlight.total() === 1);
   proxy.clock.pass(50);
   assert.equal(compares.begun.length, 0);
-  proxy.ledger.passwordChecks.release(0);
+  proxy.ledger.passwordChecks.release(1);
   proxy.clock.pass(5);
   assert.equal(compares.begun.length, 1);
   compares.settle(0, true);
@@ -321,9 +321,9 @@ test('a worker with many comparisons leaves a turn to another one that waits', a
   const { compares, proxy } = under;
   for (const password of ['1', '2', '3']) await trying(proxy, password);
   await eventually('three requests', () => proxy.ledger.inFlight.total() === 3);
-  assert.equal(proxy.ledger.passwordChecks.enqueue(0), true);
+  assert.equal(proxy.ledger.passwordChecks.enqueue(1), true);
   compares.settle(0, true);
   await eventually('an answer', () => proxy.ledger.inFlight.total() === 2);
   assert.equal(compares.begun.length, 2);
-  assert.equal(proxy.ledger.passwordChecks.tryAcquire(0), true);
+  assert.equal(proxy.ledger.passwordChecks.tryAcquire(1), true);
 });

@@ -60,9 +60,9 @@ test('connections of other workers count too, and a cleared column releases its 
   using upstream = await UpstreamFixture.serving(ok('x'));
   using proxy = await start(upstream, { maxConnections: 3 });
   const limits = { maxConnections: 3, maxSockets: 100 };
-  for (let other = 0; other < 3; other++) assert.equal(proxy.ledger.connections.enter(0, limits), null);
+  for (let other = 0; other < 3; other++) assert.equal(proxy.ledger.connections.enter(1, limits), null);
   assert.equal(await refusedConnection(proxy.port), '');
-  proxy.ledger.connections.clearWorker(0);
+  proxy.ledger.connections.clearWorker(1);
   await served(proxy, 3);
 });
 

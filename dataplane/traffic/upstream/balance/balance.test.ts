@@ -57,11 +57,11 @@ const times = async (count: number, ask: () => Promise<string>): Promise<string[
 test('least_conn counts the requests of all workers, relative to the weights', async () => {
   using scene = await Scene.of({ policy: 'least_conn' }, [1, 1, 2]);
   const { targets } = scene.proxy.ledger;
-  targets.begin(scene.slotOf(0), 0);
-  targets.begin(scene.slotOf(1), 0);
+  targets.begin(scene.slotOf(0), 1);
+  targets.begin(scene.slotOf(1), 1);
   assert.deepEqual(new Set(await times(4, () => scene.asked())), new Set(['2']), 'the others have a request of another worker');
-  for (let nth = 0; nth < 4; nth++) targets.begin(scene.slotOf(2), 0);
-  targets.end(scene.slotOf(1), 0);
+  for (let nth = 0; nth < 4; nth++) targets.begin(scene.slotOf(2), 1);
+  targets.end(scene.slotOf(1), 1);
   assert.deepEqual(new Set(await times(4, () => scene.asked())), new Set(['1']));
 });
 
@@ -82,7 +82,7 @@ test('first uses the first target that is in rotation', async () => {
 
 test('random_choose avoids a busy target and a failing target', async () => {
   using scene = await Scene.of({ policy: 'random_choose', choices: 3 });
-  scene.proxy.ledger.targets.begin(scene.slotOf(1), 0);
+  scene.proxy.ledger.targets.begin(scene.slotOf(1), 1);
   scene.eject(2);
   assert.deepEqual(new Set(await times(5, () => scene.asked())), new Set(['0']));
 });

@@ -121,12 +121,12 @@ test('requests in flight of other workers count, and when those end the waiting 
   const { proxy, upstream } = scene;
   const { targets } = proxy.ledger;
   const slot = targets.claim(targetKey(upstream.address, false), proxy.clock.now());
-  targets.begin(slot, 0);
+  targets.begin(slot, 1);
   const waits = proxy.request(get('/1'));
   await eventually('it to wait', () => proxy.ledger.inFlight.total() === 1);
   proxy.clock.pass(20);
   assert.equal(upstream.requests.length, 0);
-  targets.end(slot, 0);
+  targets.end(slot, 1);
   proxy.clock.pass(20);
   await scene.answer(1);
   assert.equal((await waits).body, '/1');

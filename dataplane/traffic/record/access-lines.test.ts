@@ -14,7 +14,7 @@ type Logged = { readonly output: string; readonly line: Line };
 
 /** All lines that the worker has written. */
 function reader(proxy: ProxyFixture): () => Logged[] {
-  const ring = new LineRing(proxy.ledger.buffers.accessLines, 1);
+  const ring = new LineRing(proxy.ledger.buffers.accessLines, proxy.slot);
   const outputs = new Map<number, string>();
   const lines: Logged[] = [];
   return () => {

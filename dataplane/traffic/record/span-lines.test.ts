@@ -237,7 +237,7 @@ test('a request that is not sampled has no spans, and the access log has the tra
   await proxy.request(get());
   assert.equal(spansOf(proxy).length, 0);
   const lines: string[] = [];
-  new LineRing(proxy.ledger.buffers.accessLines, 1).read((_, bytes, from, to) => lines.push(bytes.toString('latin1', from, to)));
+  new LineRing(proxy.ledger.buffers.accessLines, proxy.slot).read((_, bytes, from, to) => lines.push(bytes.toString('latin1', from, to)));
   const { trace_id } = JSON.parse(lines.at(-1) ?? '') as { trace_id: string };
   assert.ok(upstream.requests[0]?.head.includes(`traceparent: 00-${trace_id}-`));
 });

@@ -10,7 +10,7 @@ export type Span = { traceId: string; spanId: string; parentSpanId?: string; nam
 /** Test support: all spans that the worker has written, each line with the number of spans that it states. */
 export function spansOf(proxy: ProxyFixture): Span[] {
   const spans: Span[] = [];
-  new LineRing(proxy.ledger.buffers.spans, 1).read((count, bytes, from, to) => {
+  new LineRing(proxy.ledger.buffers.spans, proxy.slot).read((count, bytes, from, to) => {
     const line = JSON.parse(`[${bytes.toString('latin1', from, to)}]`) as Span[];
     assert.equal(line.length, count);
     spans.push(...line);

@@ -67,6 +67,8 @@ export class ProxyFixture {
   readonly log = memoryLog();
   readonly ledger: Ledger = createLedger(2);
   readonly messages: FromWorker[] = [];
+  /** Of its worker in the ledger. */
+  readonly slot: number;
   private readonly worker: TrafficWorker;
   private readonly wires: Wire[] = [];
   private generation = 1;
@@ -76,6 +78,7 @@ export class ProxyFixture {
     settings: Partial<TrafficSettings>,
     { countries = null, onCache, slot = 0, ...parts }: ReplacedParts,
   ) {
+    this.slot = slot;
     this.worker = new TrafficWorker({
       start: {
         worker: 1,

@@ -117,6 +117,11 @@ test('names a config file that does not exist', () => {
   assert.throws(() => settings(['--config', '/none/x']), new UsageError('sluice controller: the config file /none/x does not exist'));
 });
 
+test('names a directory in the place of the config file', () => {
+  const why = 'is a directory: name the file in it, or create the file that is mounted there';
+  assert.throws(() => settings(['--config', '/']), new UsageError(`sluice controller: the config file / ${why}`));
+});
+
 test('with containers as a source the config file may be missing, unless it was specified', () => {
   const read = (...argv: string[]) => settings(['--docker', '/run/engine.sock', ...argv]);
   const { config, docker } = read('--docker-network', 'edge', '--docker-address', 'published');

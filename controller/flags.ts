@@ -1,4 +1,4 @@
-import { accessSync, constants, existsSync } from 'node:fs';
+import { accessSync, constants, existsSync, statSync } from 'node:fs';
 import { type AdminAddress, defaultAdminAddress, parseAdminAddress, verifiedBy } from '../shared/api/admin-address.ts';
 import { CONFIG_FILE, DEFAULT_ADMIN_LISTEN, DEFAULT_CONFIG_PATH, DEFAULT_CONTROLLER_LISTEN, NAME } from '../shared/name.ts';
 import { type Flag, type Flags, UsageError } from '../shared/runtime/flags.ts';
@@ -105,13 +105,17 @@ export function readableConfig(command: string, named: string | undefined): stri
   const path = named ?? defaultConfig();
   try {
     accessSync(path, constants.R_OK);
-    return path;
+    if (!statSync(path).isDirectory()) return path;
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     const why = code === 'ENOENT' ? 'does not exist' : code === 'EACCES' ? 'may not be read by this user' : `cannot be read (${code})`;
     const hint = named === undefined ? `, nor does ./${CONFIG_FILE}; specify one with --config PATH` : '';
     throw new UsageError(`${NAME} ${command}: the config file ${path} ${why}${hint}`);
   }
+  // A container engine makes one where a file that it shall mount does not exist.
+  throw new UsageError(
+    `${NAME} ${command}: the config file ${path} is a directory: name the file in it, or create the file that is mounted there`,
+  );
 }
 
 const defaultConfig = (): string => (existsSync(CONFIG_FILE) ? CONFIG_FILE : DEFAULT_CONFIG_PATH);

@@ -161,7 +161,7 @@ export class Parent {
     // The end of the successor may have become known before this message.
     if (failure === null || kept !== this.current || this.stops > 0 || successor !== failure.next.child.pid) return;
     this.failure = null;
-    this.replace(failure.next, failure.code);
+    this.restartFor(failure.next, failure.code);
   }
 
   private serves(kept: Managed, version: string): void {
@@ -238,13 +238,13 @@ export class Parent {
       this.outside.manager.ready(`process ${old.successor} has taken over`);
       return this.current === null ? this.leave(old) : undefined;
     }
-    if (this.current === null || this.current.handedOver) return this.replace(next, code);
+    if (this.current === null || this.current.handedOver) return this.restartFor(next, code);
     this.failure = { next, code };
     this.outside.manager.ready(`serving: version ${this.current.version}; the last upgrade failed`);
   }
 
   /** Replaces a successor that ended after the takeover: the old process, if it still lives, only drains, and nobody serves. */
-  private replace(next: Managed, code: number): void {
+  private restartFor(next: Managed, code: number): void {
     if (this.current !== null) this.leaving.add(this.current);
     this.current = null;
     this.restart(next, code);

@@ -12,7 +12,7 @@ export function parseRequestUrl(text: string): RequestUrl | null {
   const [, scheme = 'http://', authority = '', path = ''] = /^([a-z][a-z0-9+.-]*:\/\/)?([^/?#\\]*)([^#]*)/i.exec(text.trim()) ?? [];
   const origin = URL.parse(scheme + authority);
   if (origin === null || origin.hostname === '' || !/^https?:$/.test(origin.protocol)) return null;
-  const target = path.toWellFormed().replace(UNSENDABLE, encodeURIComponent);
+  const target = path.toWellFormed().replace(UNSENDABLE, (text) => encodeURIComponent(text));
   return { origin, target: target.startsWith('/') ? target : `/${target}` };
 }
 

@@ -3,7 +3,7 @@ import { MAX_AUTHORITIES_LENGTH, readClientAuthorities } from '../../certificate
 import { portSchema } from '../../condition.ts';
 import { MAX_PORTS } from '../../limits.ts';
 import { CONFIG_FILE } from '../../name.ts';
-import { localIpsSchema } from '../../values/ip-address.ts';
+import { localIpsSchema } from '../../values/local-ips-schema.ts';
 import type { PolicyDescription } from '../policy.ts';
 
 const authorities = z

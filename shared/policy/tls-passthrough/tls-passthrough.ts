@@ -5,7 +5,7 @@ import { LONGEST_PASSTHROUGH_IDLE_SECS, MAX_PORTS, USUAL_PASSTHROUGH_IDLE_SECS }
 import { CONFIG_FILE } from '../../name.ts';
 import { poolOptions } from '../../upstreams/pool-options.ts';
 import { upstreamsSchema } from '../../upstreams/upstream-schema.ts';
-import { localIpsSchema } from '../../values/ip-address.ts';
+import { localIpsSchema } from '../../values/local-ips-schema.ts';
 import type { PolicyDescription } from '../policy.ts';
 import { passthroughDirective } from './directive.ts';
 

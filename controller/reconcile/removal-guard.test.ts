@@ -32,6 +32,13 @@ test('a second listing that confirms it 5 s later removes them', () => {
   assert.equal(served(guardListing(early, sampleListing([]), 6_000, false)).length, 0);
 });
 
+test('a listing that is repeated without some targets, since there is no newer one, confirms nothing', () => {
+  const held = guardListing(first(20), sampleListing([]), 0, false);
+  const repeated = guardListing(held, { ...sampleListing([]), repeated: true }, 6_000, false);
+  assert.equal(served(repeated).length, 20);
+  assert.equal(served(guardListing(repeated, sampleListing([]), 6_001, false)).length, 0);
+});
+
 test('a second listing that contains them again keeps them', () => {
   const held = guardListing(first(20), sampleListing([]), 0, false);
   const back = guardListing(held, sampleListing(domains(20)), 5_000, false);

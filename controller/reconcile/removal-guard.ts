@@ -20,7 +20,7 @@ export function guardListing(before: Guarded | null, listing: Listing, now: numb
   const missing = before.listing.routes.filter((route) => !wanted.has(route.domain));
   const suspicious = missing.length > ALWAYS_FINE && missing.length * 2 > before.listing.routes.length;
   if (!suspicious) return { listing, held: NONE, heldSince: now };
-  const isSecond = before.held.size > 0 && (confirmed || now - before.heldSince >= SECOND_LISTING_MS);
+  const isSecond = before.held.size > 0 && listing.repeated !== true && (confirmed || now - before.heldSince >= SECOND_LISTING_MS);
   const waiting = isSecond ? missing.filter((route) => !before.held.has(route.domain)) : missing;
   if (waiting.length === 0) return { listing, held: NONE, heldSince: now };
   const heldSince = before.held.size > 0 && !isSecond ? before.heldSince : now;

@@ -20,6 +20,8 @@ export type Snapshot =
       readonly problems: readonly UndatedProblem[];
       /** A target is being lost: any delay costs requests, so the change is applied at once. */
       readonly urgent?: boolean;
+      /** It is the last listing with less use of it, while there is no newer one. It confirms nothing. */
+      readonly repeated?: boolean;
     }
   | {
       readonly kind: 'failed';

@@ -96,7 +96,8 @@ test('a container that stops responding while the engine is away is not used unt
   await engine.stop();
   while (snapshots.at(-1)?.snapshot.kind !== 'failed') await wait(5);
   report(1, false);
-  await next('a.example=unhealthy b.example=healthy');
+  const { snapshot } = await next('a.example=unhealthy b.example=healthy');
+  assert.ok(snapshot.kind === 'listed' && snapshot.repeated === true);
   // Whoever responds there now, the listing is still a failed one.
   report(1, true);
   report(1, false);

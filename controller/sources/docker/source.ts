@@ -83,7 +83,7 @@ export function createDockerSource({ settings, clock, random, log, translate = t
       { target: report.address, id: report.id?.slice(0, 12) },
       'a container stopped responding while the engine is away: not used until it is listed',
     );
-    emit({ ...listing, routes: lost.leaveOut(listing.routes), urgent: true });
+    emit({ ...listing, routes: lost.leaveOut(listing.routes), urgent: true, repeated: true });
     emit(failure);
   };
 

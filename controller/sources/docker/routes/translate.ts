@@ -28,6 +28,7 @@ export function translate(snapshot: EngineSnapshot): Translation {
     if ('domain' in route) routes.push(route);
     else problems.add([refusal(domain, leaderOf(pool, snapshot.draining), route.reason)]);
   }
+  reader.keepOnly(new Set<string>(pools.keys()));
   const peers = peersIn(pools);
   return { routes, problems: problems.list(), readings: readings.map((reading) => ({ ...reading, peers: peers(reading) })), lastGood };
 }
@@ -131,7 +132,7 @@ function routeOf(domain: Domain, pool: readonly Member[], draining: ReadonlySet<
       upstreams.set(address, { address, id: member.container.id, ...(weight !== 1 && { weight }), ...stateOf(member.container, draining) });
   }
   const targets = [...upstreams.values()];
-  return checked({
+  return reader.read({
     tls: false,
     ...site.members,
     domain,
@@ -149,4 +150,4 @@ function stateOf({ id, status, health }: Container, draining: ReadonlySet<string
   return health === 'none' ? { state: 'starting', probe: true } : { state: health };
 }
 
-const checked = createRouteReader();
+const reader = createRouteReader();

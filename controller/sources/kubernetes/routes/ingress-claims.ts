@@ -54,7 +54,6 @@ function protectedClaims(ingress: Ingress, owner: Owner, objects: Objects, backe
   return claims.map((claim) => ({ ...claim, backend: missing(closed) }));
 }
 
-const checked = createRouteReader();
 /** What is wrong with the annotations of an Ingress for a kind of backend. Each version of it is examined once. */
 const contradictions = new WeakMap<Ingress, Map<string, string | null>>();
 
@@ -66,7 +65,7 @@ function contradictionOf(ingress: Ingress, claim: PathClaim): string | null {
   const key = JSON.stringify([tls, transport, upstreams.length > 0]);
   const before = known.get(key);
   if (before !== undefined) return before;
-  const route = checked(routeOfHost([claim], 'off'));
+  const route = createRouteReader().read(routeOfHost([claim], 'off'));
   const reason = 'domain' in route ? null : route.reason;
   known.set(key, reason);
   return reason;

@@ -39,7 +39,8 @@ export function translate(snapshot: ClusterSnapshot): ClusterTranslation {
   for (const { secret, place } of gateways.defaults) certificates.presentDefault(secret, place);
   const routes: RouteSpec[] = [];
   const namespaces = new Map<string, string>();
-  for (const host of [...new Set([...hosts.names(), ...gateways.hosts.keys(), ...gateways.passthroughs.keys()])].sort()) {
+  const all = new Set<string>([...hosts.names(), ...gateways.hosts.keys(), ...gateways.passthroughs.keys()]);
+  for (const host of [...all].sort()) {
     const claims = hosts.of(host as Domain);
     const site = siteOf(host as Domain, gateways);
     const namespace = namespaceOf(site?.http ?? null, claims);
@@ -49,6 +50,8 @@ export function translate(snapshot: ClusterSnapshot): ClusterTranslation {
     if ('domain' in route) routes.push(route);
     else problems.push({ ...badRoute(host, route.reason), origin: route.origin });
   }
+  for (const host of read.keys()) if (!all.has(host)) read.delete(host);
+  reader.keepOnly(all);
   const readings = [...requests.map((request) => readingOf(request, hosts)), ...gatewayReadings(gateways)];
   const statuses = [
     ...[...snapshot.ingresses.values()].map((ingress) => ingressStatusOf(ingress, isOurs(ingress, snapshot))),
@@ -119,7 +122,7 @@ function secretsOf({ http }: GatewaySite, claims: readonly PathClaim[]): readonl
 }
 
 function withOrigin(input: RouteInput): RouteSpec | { readonly origin: string; readonly reason: string } {
-  const route = checked(input);
+  const route = reader.read(input);
   return 'domain' in route ? route : { origin: input.origin ?? KUBERNETES_SOURCE, reason: route.reason };
 }
 
@@ -162,7 +165,7 @@ function httpsOf(
   return 'off';
 }
 
-const checked = createRouteReader();
+const reader = createRouteReader();
 
 type ReadRoute = {
   readonly handles: NonNullable<RouteInput['handles']>;
@@ -170,9 +173,8 @@ type ReadRoute = {
   readonly rest: string;
   readonly route: ReturnType<typeof withOrigin>;
 };
-/** By host. */
+/** Those of the last snapshot, by host. */
 const read = new Map<string, ReadRoute>();
-const MAX_READ = 20_000;
 
 /** Reuses the route of an earlier snapshot if its blocks are the same objects. */
 function routeOfInput(input: RouteInput): ReturnType<typeof withOrigin> {
@@ -181,7 +183,6 @@ function routeOfInput(input: RouteInput): ReturnType<typeof withOrigin> {
   const before = read.get(input.domain);
   if (before !== undefined && before.rest === rest && isSameList(before.handles, handles)) return before.route;
   const route = withOrigin(input);
-  if (read.size >= MAX_READ) read.clear();
   read.set(input.domain, { handles, rest, route });
   return route;
 }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { garbageCollector } from '../../../../../shared/runtime/v8-flags.ts';
 import type { HttpRoute } from '../../objects/http-route.ts';
 import type { ClusterSnapshot } from '../../routes/cluster-snapshot.ts';
 import { translate } from '../../routes/translate.ts';
@@ -114,4 +115,17 @@ test('a rule that is known follows its targets, their permission and their exist
   assert.deepEqual(answers({ ...first, grants: new Map() }), ['10.0.0.1:8080', 500]);
   assert.deepEqual(answers({ ...first, services: new Map() }), [500, 500]);
   assert.deepEqual(answers(first), usual);
+});
+
+test('routes of hosts that are gone are not kept', async () => {
+  const collect = garbageCollector();
+  const routesOf = (name: string): WeakRef<object>[] =>
+    translate(cluster('10.0.0.1', [route(name)])).routes.flatMap((one) => (one.domain.endsWith('.test') ? new WeakRef(one) : []));
+  const gone = ['c', 'd', 'e'].flatMap(routesOf);
+  const still = routesOf('f');
+  // What a reference has been made of stays until the end of the turn.
+  await new Promise((resolve) => setImmediate(resolve));
+  collect();
+  const count = (references: readonly WeakRef<object>[]) => references.filter((one) => one.deref() !== undefined).length;
+  assert.deepEqual([gone.length, count(gone), count(still)], [3 * HOSTS, 0, HOSTS]);
 });

@@ -20,9 +20,8 @@ export type RouteTargets = { readonly pool: BackendPool; readonly fault: null } 
 /** The Service that a route refers to, and its namespace. */
 type BackendOwner = { readonly kind: RouteKind; readonly namespace: string };
 
-/** Those of earlier snapshots. */
-const earlier = new Map<string, RouteTargets>();
-const MAX_EARLIER = 50_000;
+/** Those of the last snapshot. */
+let latest: ReadonlyMap<string, RouteTargets> = new Map();
 
 /** Finds the targets of the backends of routes. */
 export class RouteBackends {
@@ -30,6 +29,7 @@ export class RouteBackends {
   private readonly services: ReadonlyMap<string, Service>;
   private readonly policies: BackendPolicies;
   private readonly grants: Grants;
+  private readonly earlier = latest;
   private readonly found = new Map<string, RouteTargets>();
   /** Differs for each snapshot. */
   readonly round = Symbol('round');
@@ -39,19 +39,18 @@ export class RouteBackends {
     this.services = services;
     this.policies = policies;
     this.grants = grants;
+    latest = this.found;
   }
 
-  /** The same object as in an earlier snapshot unless something has changed, by which callers recognize it. */
+  /** The same object as in the last snapshot unless something has changed, by which callers recognize it. */
   resolve(owner: BackendOwner, backend: Pick<RouteBackend, 'ref' | 'port'>): RouteTargets {
     const { group, kind, namespace = '', name } = backend.ref;
     const key = `${owner.kind} ${owner.namespace} ${group} ${kind} ${namespace} ${name} ${backend.port}`;
     const found = this.found.get(key);
     if (found !== undefined) return found;
     const now = this.find(owner, backend);
-    const before = earlier.get(key);
+    const before = this.earlier.get(key);
     const targets = before !== undefined && isDeepStrictEqual(before, now) ? before : now;
-    if (earlier.size >= MAX_EARLIER) earlier.clear();
-    earlier.set(key, targets);
     this.found.set(key, targets);
     return targets;
   }

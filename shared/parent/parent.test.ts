@@ -330,6 +330,17 @@ test('a successor whose end becomes known before it was handed over to is replac
   assert.deepEqual([play.exit, play.children.length, play.told.at(-1)], [null, 3, 'ready']);
 });
 
+test('a process in another container with the same number as a successor that failed long ago is not that one', async () => {
+  const container = scene({ staysBehind: true });
+  container.nth(1).serves().says(UPGRADE);
+  container.nth(2).ends(2);
+  container.clock.pass(60_000);
+  container.nth(1).says(handedOverTo(2)).ends(86);
+  container.clock.pass(60_000);
+  await settled();
+  assert.deepEqual([container.exit, container.children.length], [null, 2]);
+});
+
 test('a successor that fails because an unrelated process has taken over is not replaced', async () => {
   for (const drains of [true, false]) {
     const play = scene();

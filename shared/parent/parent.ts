@@ -3,7 +3,7 @@ import type { Clock } from '../runtime/clock.ts';
 import type { ToParent, UpgradeOutcome } from '../runtime/process/parent.ts';
 import { HANDED_OVER_EXIT } from '../runtime/process/supervised.ts';
 import type { Random } from '../runtime/random.ts';
-import { SUCCESSOR_START_MS, type VersionOf } from '../wire/takeover.ts';
+import { STEP_MS, SUCCESSOR_START_MS, type VersionOf } from '../wire/takeover.ts';
 import type { Child, ChildEvents, Launch } from './child.ts';
 import { crashReason } from './crash-reason.ts';
 import type { ServiceManager } from './service-manager.ts';
@@ -62,7 +62,7 @@ export class Parent {
   private next: Managed | null = null;
   /** The process that ended while its successor started. */
   private former: Managed | null = null;
-  /** The last successor that ended before it served. */
+  /** The successor that has just ended before it served. */
   private failure: { readonly next: Managed; readonly code: number } | null = null;
   /** Processes that have handed over and are draining. */
   private readonly leaving = new Set<Managed>();
@@ -239,7 +239,12 @@ export class Parent {
       return this.current === null ? this.leave(old) : undefined;
     }
     if (this.current === null || this.current.handedOver) return this.restartFor(next, code);
-    this.failure = { next, code };
+    const failure = { next, code };
+    this.failure = failure;
+    // Later, a process with its number is another one, perhaps in another container.
+    this.outside.clock.after(STEP_MS, () => {
+      if (this.failure === failure) this.failure = null;
+    });
     this.outside.manager.ready(`serving: version ${this.current.version}; the last upgrade failed`);
   }
 

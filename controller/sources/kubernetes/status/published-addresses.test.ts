@@ -25,6 +25,11 @@ test('a Service is reached at its load balancer, else at its external addresses,
   assert.deepEqual(addresses({ type: 'ExternalName', externalName: 'edge.example' }), ['hostname edge.example']);
 });
 
+test('the addresses of a Service are spelled as those that Gateways request are compared', () => {
+  assert.deepEqual(addresses({ externalIPs: ['2001:DB8:0:0::5', '2001:db8::5'] }), ['ip 2001:db8::5']);
+  assert.deepEqual(addresses({ type: 'LoadBalancer' }, [{ ip: '2001:DB8::7' }]), ['ip 2001:db8::7']);
+});
+
 test('only the published Service is watched, and while it has no address the addresses are unknown, not empty', async (t) => {
   const { server, parts, run } = await fakeCluster(t);
   const path = '/api/v1/namespaces/sluice/services';

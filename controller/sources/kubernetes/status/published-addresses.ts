@@ -1,4 +1,5 @@
 import { isIP } from 'node:net';
+import { canonicalIp } from '../../../../shared/values/ip-address.ts';
 import type { Publish } from '../flags.ts';
 import { type RawMeta, readMeta } from '../objects/meta.ts';
 import { Reflector, type ReflectorOptions } from '../watch/reflector.ts';
@@ -24,7 +25,7 @@ export function addressesOfService({ spec = {}, status }: RawService): readonly 
   const { type, externalIPs = [], externalName = '', clusterIP = '', clusterIPs = [clusterIP] } = spec;
   const own = type === 'ExternalName' ? [externalName] : clusterIPs.filter((address) => address !== 'None');
   const found = entries.length > 0 ? entries : externalIPs.length > 0 ? externalIPs : type === 'LoadBalancer' ? [] : own;
-  const values = [...new Set(found.filter((value) => value !== ''))].sort();
+  const values = [...new Set(found.filter((value) => value !== '').map(canonicalIp))].sort();
   return values.length === 0 ? null : values.map((value) => ({ kind: isIP(value) === 0 ? 'hostname' : 'ip', value }));
 }
 

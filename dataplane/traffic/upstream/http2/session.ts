@@ -52,8 +52,8 @@ const LIMITS: SessionLimits = {
 export type UpstreamSessionOwner = {
   /** How many streams a session may have at a time. */
   readonly streamLimit: number;
-  /** The target has turned a request away, while it answered this many. */
-  turnedAway(answering: number): void;
+  /** The target has turned a request away, while it served this many. */
+  turnedAway(serving: number): void;
   /** The session can take a request now, or can no longer. */
   capacityChanged(session: UpstreamSession): void;
   /** The session has closed with all of its streams. `failure` is why it was never established; null if it was. */
@@ -256,9 +256,10 @@ export class UpstreamSession implements StreamOwner, SessionOwner, DirectReader 
   /** The target has turned one of its requests away. */
   turnedAway(): void {
     this.turnsAway = true;
-    let answering = 0;
-    for (const { begun } of this.streams.values()) if (begun) answering++;
-    this.owner.turnedAway(answering);
+    const now = this.monotonic();
+    let serving = 0;
+    for (const stream of this.streams.values()) if (stream.isServed(now)) serving++;
+    this.owner.turnedAway(serving);
   }
 
   /** One of its streams has ended. */

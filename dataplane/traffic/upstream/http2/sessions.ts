@@ -9,7 +9,7 @@ import { MAX_STREAMS, UpstreamSession } from './session.ts';
 /** The maximum number of sessions to one target from one worker, if it allows few streams per session. Further requests wait. */
 const MAX_SESSIONS = 8;
 
-/** A target that turns requests away gets no more on a session than it was answering, and at least this many. */
+/** A target that turns requests away gets no more on a session than it was serving, and at least this many. */
 const FEWEST_STREAMS = 8;
 /** After this time without another one, it gets twice as many (ms). */
 const MORE_MS = 5_000;
@@ -56,8 +56,8 @@ export class Http2Sessions implements TargetChannel {
     for (const session of this.open) session.collectRetryable(elsewhere, recalled);
   }
 
-  turnedAway(answering: number): void {
-    this.streamLimit = Math.max(FEWEST_STREAMS, answering);
+  turnedAway(serving: number): void {
+    this.streamLimit = Math.max(FEWEST_STREAMS, serving);
     this.moreAt = this.endpoint.tools.clock.monotonic() + MORE_MS;
   }
 

@@ -19,6 +19,8 @@ import { requestHead } from './request-fields.ts';
 
 /** What a slow client reads (bytes per ms). What a stream has kept is passed on at once, and may be a megabyte. */
 const SLOW_PER_MS = 16;
+/** Servers turn a request away at once: after this time (ms), they have accepted it. */
+const ACCEPTED_MS = 1_000;
 /** Codes that mean a malformed message: one that the target blames us for, or one of the target's. */
 const MALFORMED: ReadonlySet<number> = new Set([ERROR.protocol, ERROR.frameSize, ERROR.compression, ERROR.flowControl]);
 
@@ -57,12 +59,13 @@ export class UpstreamStream implements Attempt, StreamReceiver {
   private readonly stream: Http2Stream;
   private x: Exchange | null;
   private readonly ledgerSlot: number;
+  private readonly sentAt: number;
   private deadline: number;
   private readonly limits: Limits;
   private isEventStream = false;
   private answered = false;
   /** Whether its response has. */
-  begun = false;
+  private begun = false;
   private requestComplete = false;
   private interim = 0;
   /** When a slow client has read the last bytes that were passed on, in ms on the monotonic clock. */
@@ -75,7 +78,8 @@ export class UpstreamStream implements Attempt, StreamReceiver {
     this.x = x;
     this.ledgerSlot = endpoint.ledgerSlot;
     this.limits = limitsFor(x);
-    this.deadline = endpoint.tools.clock.monotonic() + this.limits.headMs;
+    this.sentAt = endpoint.tools.clock.monotonic();
+    this.deadline = this.sentAt + this.limits.headMs;
   }
 
   get id(): number {
@@ -251,6 +255,11 @@ export class UpstreamStream implements Attempt, StreamReceiver {
       if (this.begun) abortAnswer(x);
       else attemptFailed(x, endpoint, failure, { written, answered: this.answered, reused });
     }
+  }
+
+  /** Whether the target serves its request, as far as that is known: its response may take long to begin. */
+  isServed(now: number): boolean {
+    return this.begun || now - this.sentAt >= ACCEPTED_MS;
   }
 
   /** Since when its client has read nothing; infinite if it waits for its target. */

@@ -112,6 +112,26 @@ test('a target that has turned a request away gets few at once on a connection, 
   await eventually('the requests', () => requests().at(-1) === 2 * few);
 });
 
+test('a target that turns a request away still gets as many at once as it has kept for a while without a response', async () => {
+  const slow = 60;
+  let arrived = 0;
+  using target = await FrameTargetFixture.serving((connection, stream) => {
+    if (++arrived === slow + 1) connection.send(FRAME.reset, 0, stream, word(CODE.calm));
+  });
+  using proxy = await h2c(target);
+  using client = await Frames.plain(proxy.port);
+  client.greet();
+  const streams = Array.from({ length: 2 * slow + 1 }, (_, nth) => 2 * nth + 1);
+  for (const stream of streams.slice(0, slow)) client.request(stream);
+  await eventually('the requests', () => arrived === slow);
+  proxy.clock.pass(1_000);
+  for (const stream of streams.slice(slow, slow + 1)) client.request(stream);
+  await eventually('the request to be sent again', () => arrived === slow + 2);
+  for (const stream of streams.slice(slow + 1)) client.request(stream);
+  await eventually('all requests', () => arrived === streams.length + 1);
+  assert.deepEqual(proxy.targetChanges(), []);
+});
+
 test('a connection that a target ends because it has turned many requests away does not count against it', async () => {
   using target = await FrameTargetFixture.serving((connection, stream) => {
     if (target.connections.length > 1) return void connection.send(FRAME.headers, FLAG.endHeaders | FLAG.endStream, stream, NO_CONTENT);

@@ -384,6 +384,20 @@ test('bytes that are not HTTP, requests without a Host and CONNECT are answered 
       assert.match(await answerTo(port, bytes), /^HTTP\/1\.1 400 .*application\/json.*\{"error":"malformed request"\}$/s, bytes);
 });
 
+test('a client that breaks its connection off after CONNECT ends nothing else', async () => {
+  await using api = await RunningAdmin.start();
+  for (const port of [api.port, api.probePort])
+    for (const more of ['', 'more'.repeat(1_000)]) {
+      const socket = connect(port, '127.0.0.1');
+      socket.on('error', () => undefined);
+      await once(socket, 'connect');
+      socket.write(`CONNECT a.test:80 HTTP/1.1\r\nHost: localhost\r\n\r\n${more}`);
+      socket.resetAndDestroy();
+      await once(socket, 'close');
+      assert.match(await answerTo(port, 'GET /health HTTP/1.0\r\n\r\n'), /"ok"/);
+    }
+});
+
 test('an expectation that is not known is ignored, and HTTP/1.0 needs no Host', async () => {
   await using api = await RunningAdmin.start();
   for (const head of ['GET /health HTTP/1.1\r\nHost: localhost\r\nExpect: wonders\r\nConnection: close', 'GET /health HTTP/1.0'])

@@ -180,8 +180,8 @@ export class Admin {
     );
     server.setTimeout(IDLE_MS);
     server.on('clientError', refuseBytes);
-    // Otherwise Node closes the connection without a response.
-    server.on('connect', (_, socket: Socket) => refuseBytes(null, socket));
+    // Otherwise Node closes the connection without a response. It no longer handles what happens on the connection.
+    server.on('connect', (_, socket: Socket) => refuseBytes(null, socket.on('error', () => socket.destroy()).resume()));
     // Otherwise Node responds without saying why. An expectation that isn't met may be ignored (RFC 9110 10.1.1).
     server.on('checkExpectation', respond);
     // A connection that could not be accepted must not end the process; a failure to listen is thrown to the caller.

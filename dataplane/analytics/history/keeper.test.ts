@@ -432,6 +432,25 @@ describe('history', () => {
     assert.deepEqual([hosts?.length, totals.views], [1_000, 24 * (60 * 20 + 2)], 'the newest day is whole');
   });
 
+  it('counts each view once of a wildcard that gave up hours of a day before it was over', () => {
+    using setup = new Setup();
+    const keeper = setup.keeper({ maxBytes: 1_048_576 });
+    const wild = (host: string, visitors: readonly number[]) => visits(host, visitors, { pattern: '*.wild.test' });
+    for (let hour = 0; hour < 30; hour++) {
+      setup.now = START + hour * HOUR;
+      const invented = hour === 20 ? 150 : hour === 23 ? 60 : 0;
+      keeper.add([wild('kept.wild.test', [1])]);
+      keeper.add(Array.from({ length: invented }, (_, at) => wild(`h${hour}-${at}.wild.test`, someHashes(hour * 1_000 + at, 200))));
+      keeper.save();
+      sweepAll(keeper);
+    }
+    const days = { from: '2026-01-05', to: '2026-01-07' };
+    const { hosts = [] } = ask(keeper, ALL_HOSTS, days);
+    // Those of the last nine hours.
+    assert.equal(ask(keeper, 'kept.wild.test', days).totals.views, 9);
+    assert.equal(hosts.find(({ domain }) => domain === 'kept.wild.test')?.views, 9);
+  });
+
   it('reads a file of a version that did not know below which wildcard a host is', () => {
     using setup = new Setup();
     const keeper = setup.keeper();

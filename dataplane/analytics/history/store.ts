@@ -286,7 +286,9 @@ export class HistoryStore {
 
   private *removeHours(until: number, group: string): Generator<void> {
     const concerned = 'wildcard = ? AND id IN (SELECT host FROM hours WHERE at < ?)';
-    this.database.prepare(`UPDATE hosts SET hours_from = ? WHERE ${concerned}`).run(until, group, until);
+    // The hours that are left of a day that is not over will be in its row, too.
+    const hoursFrom = Math.floor(until / DAY) * DAY;
+    this.database.prepare(`UPDATE hosts SET hours_from = ? WHERE ${concerned}`).run(hoursFrom, group, until);
     yield* this.remove('hours', until, group);
   }
 

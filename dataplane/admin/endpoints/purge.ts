@@ -25,10 +25,9 @@ export async function purgeOne(
   const url = request.url ?? '';
   const slash = url.indexOf('/', COLLECTION.length);
   if (host === '' || slash < 0) throw new ApiError('missingKey');
-  for (const target of targetsOf(url.slice(slash))) {
-    const count = await removed(purge, { kind: 'target', host: hostOf(host), target });
-    if (count > 0) return sendJson(response, 200, { purged: true });
-  }
+  let count = 0;
+  for (const target of targetsOf(url.slice(slash))) count += await removed(purge, { kind: 'target', host: hostOf(host), target });
+  if (count > 0) return sendJson(response, 200, { purged: true });
   sendJson(response, 404, { purged: false, reason: 'not found' });
 }
 
@@ -70,7 +69,7 @@ async function removed(purge: AdminDependencies['purge'], which: Purge): Promise
   }
 }
 
-/** What `/{path}` can mean: a path may have its leading slash already, or begin with two. */
+/** What `/{path}` can mean: a path may have its leading slash already, or begin with two. Neither may stay stored. */
 const targetsOf = (rest: string): readonly string[] => (rest.startsWith('//') ? [rest.slice(1), rest] : [rest]);
 
 /** Without a port, which keys of routes don't have either. */

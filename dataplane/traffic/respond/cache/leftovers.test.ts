@@ -166,7 +166,8 @@ test('the body of a response that a validation has renewed is not left over', ()
   assert.deepEqual(cut, ['a', 'b']);
 });
 
-test('the body of a response that another worker has renewed is not left over until it is evicted there', () => {
+/** Two workers, and the main thread; `renewedOnce` has the second worker send a response that the first one renews meanwhile. */
+function twoWorkers() {
   const stores: CacheStore[] = [];
   const index = new CacheIndex(100_000, {
     reply: (worker, message) => stores[worker]?.handle(message),
@@ -177,8 +178,7 @@ test('the body of a response that another worker has renewed is not left over un
   for (const worker of [0, 1]) stores.push(new CacheStore(worker + 1, { post: (message) => index.handle(worker, message) }));
   const [one, other] = stores as [CacheStore, CacheStore];
   for (const store of stores) store.resize(100_000);
-  const cut: string[] = [];
-  const renewedOnce = (path: string): StoredResponse => {
+  const renewedOnce = (path: string, cut: string[]): StoredResponse => {
     const first = one.store(entryFor(path, { length: 10_000 }), 0, null);
     other.lookUp(first.entry.key, () => undefined);
     const found = other.find(first.entry.key, '', () => true);
@@ -186,8 +186,14 @@ test('the body of a response that another worker has renewed is not left over un
     found.body.use({ cut: () => cut.push(path) });
     return one.store(entryFor(path, { length: 10_000, bodyId: first.entry.bodyId }), 0, first);
   };
+  return { stores, one, index, renewedOnce };
+}
+
+test('the body of a response that another worker has renewed is not left over until it is evicted there', () => {
+  const { one, index, renewedOnce } = twoWorkers();
+  const cut: string[] = [];
   const paths = ['/a', '/b', '/c', '/d'];
-  const renewed = paths.map(renewedOnce);
+  const renewed = paths.map((path) => renewedOnce(path, cut));
   const [last] = renewed.splice(3) as [StoredResponse];
   one.store(entryFor('/d', { length: 10_000, bodyId: last.entry.bodyId }), 0, last);
   assert.deepEqual(cut, []);
@@ -205,6 +211,16 @@ test('turning the cache off cuts off no download', () => {
     store.store(entryFor(path, { length: 10_000 }), 0, null).body.use({ cut: () => cut.push(path) });
   store.resize(0);
   assert.deepEqual(cut, []);
+});
+
+test('turning the cache off cuts off no download of a response that another worker has renewed', () => {
+  const { stores, index, renewedOnce } = twoWorkers();
+  const cut: string[] = [];
+  for (const path of ['/a', '/b', '/c', '/d']) renewedOnce(path, cut);
+  // In this order: the main thread evicts what is stored once the workers have their settings.
+  for (const store of stores) store.resize(0);
+  index.resize(0);
+  assert.deepEqual([cut, index.status.entries], [[], 0]);
 });
 
 test('of the bodies that are left over, the ones whose clients have read nothing for the longest time give way', () => {

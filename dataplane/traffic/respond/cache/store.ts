@@ -185,12 +185,12 @@ export class CacheStore {
       return;
     }
     if (message.successor !== undefined) this.bodies.keepFor(message.successor);
-    // Clients can cause that of one URL, and again and again.
-    const ofMany = message.purged !== null && message.purged.purge.kind !== 'target';
+    // Clients can cause that of one URL, and again and again. While the cache is turned off, it gives up everything.
+    const spared = !this.enabled || (message.purged !== null && message.purged.purge.kind !== 'target');
     for (const id of message.ids) {
       const stored = this.ids.get(id);
-      if (stored !== undefined) this.remove(stored, ofMany);
-      this.bodies.gone(id, ofMany);
+      if (stored !== undefined) this.remove(stored, spared);
+      this.bodies.gone(id, spared);
     }
     if (message.purged === null) return;
     const { number, purge } = message.purged;

@@ -134,6 +134,22 @@ test('a file that is refused is not its own error page, nor that of another requ
   assert.match(await bodyOf('/en', path.join(root, 'errors'), '{path}.html'), /^English/);
 });
 
+test('an upstream may name the page in a header, also in a directory that the site serves', async () => {
+  using upstream = await UpstreamFixture.serving(({ line }) =>
+    ['HTTP/1.1 503 Busy', ...(line.includes('/none') ? [] : ['X-Page: long']), 'Content-Length: 0', '', ''].join('\r\n'),
+  );
+  const handles = [{ path: '/files/*', root, file_server: {} }];
+  const bodyOf = async (target: string, file: string) => {
+    const pages = [{ files: { root, paths: [file] }, intercept: true }];
+    using proxy = await ProxyFixture.start([route(pages, { upstreams: [{ address: upstream.address }], handles })]);
+    return (await proxy.request(get(target))).body;
+  };
+  for (const file of ['/{http.response.header.x-page}.html', '/{http.response.header.x-page}{http.response.header.none}.html'])
+    assert.match(await bodyOf('/', file), /^<p>the same line/, file);
+  // Without the header, the client would choose.
+  assert.match(await bodyOf('/none/404', '/{http.response.header.x-page}{path.1}.html'), /<h1>503/);
+});
+
 test('a path made from the request does not lead out of the root', async () => {
   fs.writeFileSync(path.join(path.dirname(root), `${path.basename(root)}.txt`), 'outside');
   using proxy = await ProxyFixture.start([route([{ files: { root, paths: ['/x{path}', '/{query.p}', '/{header.x-p}'] } }])]);

@@ -34,7 +34,8 @@ export function isChosenByClient(file: string, root: string, served: readonly Se
   for (const part of template.parts) {
     if ('text' in part) text += part.text;
     else if (part.placeholder.name.startsWith('http.response.status_')) text += STATUS;
-    else {
+    // The upstream writes it, if it does.
+    else if (part.placeholder.name !== 'http.response.header.') {
       before ??= text;
       text = '';
       isCut ||= WITH_QUERY.test(part.placeholder.name);

@@ -3,7 +3,6 @@ import { MAX_LINE_BYTES } from '../../../../../shared/wire/apply.ts';
 import type { HttpMatch, HttpRoute } from '../../objects/http-route.ts';
 import { byAge, type Meta } from '../../objects/meta.ts';
 import type { HostBlock } from '../../routes/host-block.ts';
-import { isSameList } from '../../routes/same-list.ts';
 import type { BoundListener } from '../listeners.ts';
 import { mapPort, type PortMap } from '../port-map.ts';
 import { knownBlocksOfRule, textOf } from '../rules/known-blocks.ts';
@@ -132,9 +131,16 @@ function inOrder(lists: readonly (readonly RuleMatch[])[]): readonly RuleMatch[]
 }
 
 type Blocks = { readonly blocks: readonly HostBlock[]; readonly refused: readonly HttpRoute[] };
-type KnownBlocks = Blocks & { readonly lists: readonly (readonly RuleMatch[])[]; readonly key: string };
-/** Those of a snapshot, by the first list: the hosts of a route have the same. */
-const known = new WeakMap<readonly RuleMatch[], { readonly round: symbol; readonly found: KnownBlocks[] }>();
+/** Those of a snapshot, by the first list, which all hosts may have, and then by all lists and places: the hosts of a route have the same. */
+const known = new WeakMap<readonly RuleMatch[], { readonly round: symbol; readonly found: Map<string, Blocks> }>();
+const numbers = new WeakMap<readonly RuleMatch[], number>();
+let lastNumber = 0;
+
+function numberOf(list: readonly RuleMatch[]): number {
+  const number = numbers.get(list) ?? ++lastNumber;
+  numbers.set(list, number);
+  return number;
+}
 
 function knownBlocks(
   lists: readonly (readonly RuleMatch[])[],
@@ -145,12 +151,12 @@ function knownBlocks(
   const [first] = lists;
   if (first === undefined) return { blocks: [], refused: [] };
   const before = known.get(first);
-  const found = before?.round === backends.round ? before.found : [];
-  const key = JSON.stringify(places.map(({ address, port, scheme }) => [address, port, scheme]));
-  const same = found.find((one) => one.key === key && isSameList(one.lists, lists));
+  const found = before?.round === backends.round ? before.found : new Map<string, Blocks>();
+  const key = JSON.stringify([lists.map(numberOf), places.map(({ address, port, scheme }) => [address, port, scheme])]);
+  const same = found.get(key);
   if (same !== undefined) return same;
-  const made = { ...fittingBlocks(inOrder(lists), (one) => blocksOf(one, places, map, backends)), lists, key };
-  known.set(first, { round: backends.round, found: [...found, made] });
+  const made = fittingBlocks(inOrder(lists), (one) => blocksOf(one, places, map, backends));
+  known.set(first, { round: backends.round, found: found.set(key, made) });
   return made;
 }
 

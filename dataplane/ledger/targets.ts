@@ -5,15 +5,16 @@ import { SharedHashTable } from './hash-table.ts';
 const CAPACITY = 1 << 17;
 /**
  * Words of a target before its columns of requests in flight: consecutive failures, out until, last use (seconds), result of the check,
- * back since (seconds), last found full (seconds).
+ * back since (seconds), last found full (seconds), by requests with what limit.
  */
-const WORDS = 6;
+const WORDS = 7;
 const FAILURES = 0;
 const OUT_UNTIL = 1;
 const LAST_USE = 2;
 const RESULT = 3;
 const BACK_SINCE = 4;
 const FULL_AT = 5;
+const FULL_LIMIT = 6;
 
 /** A request that waits for a place finds its target full several times within this time (s). */
 const WAITS_SECS = 2;
@@ -162,12 +163,14 @@ export class Targets {
       this.end(slot, worker);
       return false;
     }
-    if (this.load(slot, FULL_AT) !== 0) this.store(slot, FULL_AT, 0);
+    // That there is a place for it says nothing about requests with a lower limit.
+    if (this.load(slot, FULL_AT) !== 0 && most <= this.load(slot, FULL_LIMIT)) this.store(slot, FULL_AT, 0);
     return true;
   }
 
-  /** A request has found the target full at `now` (ms since 1970). */
-  foundFull(slot: number, now: number): void {
+  /** A request of which the target may have `most` has found the target full at `now` (ms since 1970). */
+  foundFull(slot: number, most: number, now: number): void {
+    this.store(slot, FULL_LIMIT, most);
     this.store(slot, FULL_AT, Math.floor(now / 1_000));
   }
 

@@ -129,7 +129,7 @@ export class Pool {
 
   /** A request lacks a place at its targets. */
   foundFull(): void {
-    for (const endpoint of this.turns) if (this.isFull(endpoint)) endpoint.foundFull();
+    for (const endpoint of this.turns) if (this.isFull(endpoint)) endpoint.foundFull(this.maxInFlight);
   }
 
   /** Whether a target that has not failed the request could get it now. */

@@ -85,7 +85,20 @@ test('the same for a request that another worker has received', async () => {
   using client = await unread(proxy, upstream, 1);
   seconds(proxy, 12);
   const [targets, row] = rowOf(proxy, upstream.address);
-  targets.foundFull(row, proxy.clock.now());
+  targets.foundFull(row, 1, proxy.clock.now());
+  seconds(proxy, 1);
+  await client.until('a reset', () => client.resetCode(1) === CODE.internal);
+});
+
+test('the same while requests with a higher limit find a place', async () => {
+  using upstream = await UpstreamFixture.start();
+  using proxy = await ProxyFixture.start([limited(upstream, 1)]);
+  using client = await unread(proxy, upstream, 1);
+  seconds(proxy, 12);
+  assert.match((await proxy.request(get())).line, / 503 /);
+  const [targets, row] = rowOf(proxy, upstream.address);
+  assert.equal(targets.reserve(row, 0, 2), true);
+  targets.end(row, 0);
   seconds(proxy, 1);
   await client.until('a reset', () => client.resetCode(1) === CODE.internal);
 });

@@ -184,9 +184,9 @@ export class Endpoint implements TargetName {
     return tools.targets.reserve(ledgerSlot, tools.slot, limit) ? ledgerSlot : null;
   }
 
-  /** A request needs a place there, and all are taken. */
-  foundFull(): void {
-    this.tools.targets.foundFull(this.ledgerSlot, this.tools.clock.now());
+  /** A request needs one of `limit` places there, and all are taken. */
+  foundFull(limit: number): void {
+    this.tools.targets.foundFull(this.ledgerSlot, limit, this.tools.clock.now());
   }
 
   /** Whether requests need a place there that unread responses take. */

@@ -44,8 +44,8 @@ function fail(path: string, reason: string): never {
 }
 
 /**
- * Renamed into place, so that programs watching the file never read half of it. Links remain links, and whoever may read the file, the
- * service user for one, still may, and nobody else at any time.
+ * Renamed into place, so that programs watching the file never read half of it. Links remain links. All who may
+ * read the file, such as the user of the service, still may, and nobody else at any time.
  */
 async function replace(path: string, text: string): Promise<void> {
   const target = await realpath(path);

@@ -98,7 +98,7 @@ test('a container that stops responding while the engine is away is not used unt
   report(1, false);
   const { snapshot } = await next('a.example=unhealthy b.example=healthy');
   assert.ok(snapshot.kind === 'listed' && snapshot.repeated === true);
-  // Whoever responds there now, the listing is still a failed one.
+  // Something responds there again, but the listing is still a failed one.
   report(1, true);
   report(1, false);
   assert.equal(snapshots.at(-1)?.snapshot.kind, 'failed');

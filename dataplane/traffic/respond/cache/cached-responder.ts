@@ -65,7 +65,7 @@ export class CachedResponder implements Responder, FillBlock {
     const stored = store.find(key, x.upstreamFields, (entry) => allows(entry, request, this.rules.identified));
     const now = clock.now();
     if (stored !== null) return this.use(x, key, stored, request, now);
-    // RFC 9110 13.1.2: whoever has any response answers If-None-Match: * without its body.
+    // RFC 9110 13.1.2: a server that has any response answers If-None-Match: * without its body.
     const fetches = isGet && request.range === null && request.ifNoneMatch !== '*';
     // RFC 9111 5.2.1.7: at most the main thread is asked.
     if (request.control.has('only-if-cached'))

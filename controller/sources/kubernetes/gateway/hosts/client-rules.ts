@@ -25,7 +25,7 @@ type RuledPlace = ListenAddress & { readonly authorities: string | null };
 
 /**
  * Which client certificates a host requires at each of its places: those of the owner of the host there. A listener that requires others
- * does not serve it there: whoever may create a Gateway could otherwise replace or add the rule at the places of others.
+ * does not serve it there: otherwise anyone who may create a Gateway could replace or add the rule at the places of others.
  *
  * `usual` is for the places of objects that are no Gateways, if the host has such objects. They are served at each of its places, so where none of the
  * listeners is of the host's owner, `isOwn`, it applies as well unless the place requires others; undefined if there are only Gateways.

@@ -46,6 +46,32 @@ describe('the most frequent names', () => {
     ]);
   });
 
+  it('give up the one that has had the lowest count for longest, also if others were added to meanwhile', () => {
+    const names = new SpaceSaving(3);
+    for (const name of ['a', 'b', 'c']) names.add(name, 1);
+    names.add('d', 1);
+    names.add('b', 5);
+    names.add('e', 1);
+    names.add('f', 1);
+    assert.deepEqual(names.top(9), [
+      ['b', 6],
+      ['f', 3],
+      ['e', 2],
+    ]);
+  });
+
+  it('take as long for a new name however many are kept', () => {
+    const cpuOf = (capacity: number): number => {
+      const names = new SpaceSaving(capacity);
+      const before = process.cpuUsage().user;
+      for (let name = 0; name < 100_000; name++) names.add(`/${name}`, 1);
+      return process.cpuUsage().user - before;
+    };
+    cpuOf(64);
+    const [few, many] = [cpuOf(64), cpuOf(8_192)];
+    assert.ok(many < 15 * few, `${many} µs of 8,192 names, ${few} µs of 64`);
+  });
+
   it('are merged by adding their counts', () => {
     const one = new SpaceSaving(8);
     const other = new SpaceSaving(8);

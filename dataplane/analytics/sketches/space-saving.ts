@@ -7,6 +7,9 @@
 export class SpaceSaving {
   private readonly counts = new Map<string, number>();
   private readonly capacity: number;
+  /** The names that had the lowest count when it was last searched for, the next one to be evicted last. Others were higher, and stay so. */
+  private lowest: string[] = [];
+  private lowestCount = 0;
 
   constructor(capacity: number) {
     this.capacity = capacity;
@@ -35,14 +38,22 @@ export class SpaceSaving {
 
   /** Removes the least frequent name. @returns its count. */
   private evict(): number {
-    let least = '';
-    let leastCount = Number.POSITIVE_INFINITY;
-    for (const [name, count] of this.counts) {
-      if (count >= leastCount) continue;
-      least = name;
-      leastCount = count;
-    }
+    let least = this.lowest.pop();
+    while (least !== undefined && this.counts.get(least) !== this.lowestCount) least = this.lowest.pop();
+    least ??= this.findLowest();
     this.counts.delete(least);
-    return leastCount;
+    return this.lowestCount;
+  }
+
+  /** Counts only grow, so one search finds all names that will be evicted before any other has to be. @returns the first of them. */
+  private findLowest(): string {
+    this.lowestCount = Number.POSITIVE_INFINITY;
+    for (const [name, count] of this.counts) {
+      if (count > this.lowestCount) continue;
+      if (count < this.lowestCount) this.lowest = [];
+      this.lowestCount = count;
+      this.lowest.push(name);
+    }
+    return this.lowest.reverse().pop() ?? '';
   }
 }

@@ -384,6 +384,26 @@ test('bytes that are not HTTP, requests without a Host and CONNECT are answered 
       assert.match(await answerTo(port, bytes), /^HTTP\/1\.1 400 .*application\/json.*\{"error":"malformed request"\}$/s, bytes);
 });
 
+test('a method that Node does not know is a wrong one, after the same checks as for others', async () => {
+  await using api = await RunningAdmin.start();
+  const answer = (line: string, token: string | null = TOKEN, fields = 'Host: localhost') =>
+    answerTo(api.port, `${line} HTTP/1.1\r\n${fields}\r\n${token === null ? '' : `Authorization: Bearer ${token}\r\n`}\r\n`);
+  for (const method of ['FOO', 'get', 'GETS', 'DESCRIBE']) {
+    const reply = await answer(`${method} /routes`);
+    assert.match(reply, /^HTTP\/1\.1 405 Method Not Allowed\r\n.*\r\nallow: GET, POST\r\n/s, method);
+    assert.match(reply, /\r\nContent-Type: application\/json\r\n.*\r\n\r\n\{"error":"method not allowed"\}$/s, method);
+  }
+  assert.match(await answer('FOO /health', null), /^HTTP\/1\.1 401 .*\{"error":"unauthorized"\}$/s);
+  assert.match(await answer('FOO /routes', 'wrong'), /^HTTP\/1\.1 401 .*www-authenticate: Bearer/s);
+  assert.match(await answer('FOO /routes', TOKEN, 'Host: a.example'), /^HTTP\/1\.1 403 /);
+  assert.match(await answer('FOO /nowhere'), /^HTTP\/1\.1 404 .*\{"error":"not found"\}$/s);
+  assert.match(await answer('FOO /analytics/%zz'), /^HTTP\/1\.1 400 .*\{"error":"invalid path: /s);
+  for (const bytes of ['FOO /routes HTTP/1.1\r\n: x\r\n\r\n', 'FOO  /routes HTTP/1.1\r\nHost: a\r\n\r\n', 'FOO /routes HTTP/2.0\r\n\r\n'])
+    assert.match(await answerTo(api.port, bytes), /^HTTP\/1\.1 400 .*malformed request/s, bytes);
+  for (let counted = 0; counted < 60; counted++) await answer('FOO /routes');
+  assert.match(await answer('FOO /routes'), /^HTTP\/1\.1 429 .*retry-after: /s);
+});
+
 test('a client that breaks its connection off after CONNECT ends nothing else', async () => {
   await using api = await RunningAdmin.start();
   for (const port of [api.port, api.probePort])

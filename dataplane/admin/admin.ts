@@ -17,6 +17,7 @@ import { CHALLENGE, createHandlers, type Handlers } from './endpoints/handlers.t
 import { ApiError } from './http/errors.ts';
 import { sendError } from './http/json.ts';
 import { createRateLimit, EXTENSION_LIMIT, PUBLISHED_LIMIT, type RateLimit } from './http/rate-limit.ts';
+import { endWith, headOfUnknownMethod, type ParseError, type RequestHead, refuseBytes } from './http/unreadable.ts';
 import type { OwnCertificate } from './own-certificate.ts';
 import { requireTls } from './require-tls.ts';
 
@@ -120,35 +121,50 @@ export class Admin {
     const opened = this.open(app, 0);
     app.use((request, response) => this.answer(request, response, transport, opened.room));
     app.use(answerError(this.parts));
+    opened.server.off('clientError', refuseBytes).on('clientError', (error, socket: Socket) => this.refuse(error, socket, transport));
     return opened;
   }
 
   /** Checks in this order: open endpoints, origin, token, limit, path, method. The handler then reads the body. */
-  private async answer(
-    request: IncomingMessage,
-    response: ServerResponse,
-    { needsToken, known }: Transport,
-    room: ConnectionRoom,
-  ): Promise<void> {
+  private async answer(request: IncomingMessage, response: ServerResponse, transport: Transport, room: ConnectionRoom): Promise<void> {
     const { path, query } = targetOf(request);
     const method = request.method ?? '';
     let viewing = false;
     if (!isOpen(method, path)) {
-      const foreign = foreignRequest(request, known);
-      if (foreign !== null) throw new ApiError('foreign', foreign);
-      const { authorization } = request.headers;
-      viewing = needsToken && !authorized(authorization, this.parts.token);
-      if (viewing && !authorized(authorization, this.parts.viewToken))
-        throw new ApiError('unauthorized', '', { headers: { 'www-authenticate': CHALLENGE } });
-      const wait = isExtension(path) ? this.admitExtension(viewing) : this.admitPublished(viewing);
-      if (wait > 0) throw new ApiError('rateLimit', '', { headers: { 'retry-after': `${wait}` } });
+      viewing = this.admit(request, path, transport);
       room.hold(request.socket, response);
     }
-    const match = matched(method, path);
-    if (match.kind === 'unknown') throw new ApiError('notFound');
-    if (match.kind === 'wrong method') throw new ApiError('wrongMethod', '', { headers: { allow: match.allow.join(', ') } });
-    if (viewing && !VIEWABLE.has(match.endpoint.handler)) throw new ApiError('viewOnly');
-    await this.handlers[match.endpoint.handler]({ request, response, segments: match.segments, query });
+    const { endpoint, segments } = endpointOf(method, path);
+    if (viewing && !VIEWABLE.has(endpoint.handler)) throw new ApiError('viewOnly');
+    await this.handlers[endpoint.handler]({ request, response, segments, query });
+  }
+
+  /** @returns whether the request has the view token. @throws ApiError if it is not admitted. */
+  private admit(request: RequestHead, path: string, { needsToken, known }: Transport): boolean {
+    const foreign = foreignRequest(request, known);
+    if (foreign !== null) throw new ApiError('foreign', foreign);
+    const { authorization } = request.headers;
+    const viewing = needsToken && !authorized(authorization, this.parts.token);
+    if (viewing && !authorized(authorization, this.parts.viewToken))
+      throw new ApiError('unauthorized', '', { headers: { 'www-authenticate': CHALLENGE } });
+    const wait = isExtension(path) ? this.admitExtension(viewing) : this.admitPublished(viewing);
+    if (wait > 0) throw new ApiError('rateLimit', '', { headers: { 'retry-after': `${wait}` } });
+    return viewing;
+  }
+
+  /** A method that Node's parser does not know is a wrong one: the request is checked as others, and answered with what is found first. */
+  private refuse(error: ParseError, socket: Socket, transport: Transport): void {
+    const request = headOfUnknownMethod(error);
+    if (request === null) return refuseBytes(error, socket);
+    try {
+      const { path } = targetOf(request);
+      this.admit(request, path, transport);
+      endpointOf(request.method ?? '', path);
+    } catch (reason) {
+      if (!(reason instanceof ApiError)) throw reason;
+      return endWith(error, socket, reason.status, reason.body, reason.headers);
+    }
+    refuseBytes(error, socket);
   }
 
   private probes(): RequestListener {
@@ -205,7 +221,7 @@ const coveredBy = (certificate: OwnCertificate): KnownBy => ({
 /** A request target in absolute form includes the origin (RFC 9112 3.2.2). */
 const ORIGIN = /^https?:\/\/[^/?]*/i;
 
-function targetOf(request: IncomingMessage): { path: string; query: URLSearchParams } {
+function targetOf(request: RequestHead): { path: string; query: URLSearchParams } {
   const target = (request.url ?? '/').replace(ORIGIN, '');
   const question = target.indexOf('?');
   return question < 0
@@ -220,6 +236,14 @@ function matched(method: string, path: string): ReturnType<typeof matchEndpoint>
     if (error instanceof URIError) throw new ApiError('invalidPath', 'malformed percent-escape');
     throw error;
   }
+}
+
+/** @throws ApiError if there is none. */
+function endpointOf(method: string, path: string): Extract<ReturnType<typeof matchEndpoint>, { kind: 'endpoint' }> {
+  const match = matched(method, path);
+  if (match.kind === 'unknown') throw new ApiError('notFound');
+  if (match.kind === 'wrong method') throw new ApiError('wrongMethod', '', { headers: { allow: match.allow.join(', ') } });
+  return match;
 }
 
 /** Sends an ApiError unchanged, and any other error as a 500 without details. */
@@ -238,12 +262,3 @@ function answerError({ log, clock }: AdminDependencies): ErrorRequestHandler {
 
 /** Node would reject such a request without a reason (RFC 9112 3.2). */
 const lacksHost = ({ headers, httpVersion }: IncomingMessage): boolean => headers.host === undefined && httpVersion !== '1.0';
-
-/** Responds to bytes that are not an HTTP request. */
-function refuseBytes(error: NodeJS.ErrnoException | null, socket: Socket): void {
-  if (error?.code === 'ECONNRESET' || !socket.writable) return void socket.destroy();
-  const body = JSON.stringify({ error: 'malformed request' });
-  socket.end(
-    `HTTP/1.1 400 Bad Request\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\nConnection: close\r\n\r\n${body}`,
-  );
-}

@@ -134,6 +134,23 @@ test('a file that is refused is not its own error page, nor that of another requ
   assert.match(await bodyOf('/en', path.join(root, 'errors'), '{path}.html'), /^English/);
 });
 
+test('a site has error pages named after its own hosts, also in a directory that it serves', async () => {
+  const served = path.join(root, 'hosts');
+  fs.mkdirSync(path.join(served, 'b.test'), { recursive: true });
+  for (const name of ['a.test.html', '404.x.b.test.html', 'private.html', 'b.test/private.html'])
+    fs.writeFileSync(path.join(served, name), `page ${name}`);
+  const bodyOf = async (domain: string, host: string, target: string, ...paths: string[]) => {
+    const site = { domain, root: served, file_server: {}, tls: false };
+    using proxy = await ProxyFixture.start([route([{ files: { root: served, paths } }], site)]);
+    return (await proxy.request(get(target).replace('Host: a.test', `Host: ${host}`))).body;
+  };
+  assert.equal(await bodyOf('a.test', 'A.test:80', '/none', '/{host}.html'), 'page a.test.html');
+  assert.equal(await bodyOf('*.b.test', 'x.b.test', '/none', '/{err.status_code}.{host}.html'), 'page 404.x.b.test.html');
+  // A client of a site for all hosts chooses the host, and that of any site the path.
+  assert.match(await bodyOf('*', 'private', '/none', '/{host}.html'), /<h1>404/);
+  assert.match(await bodyOf('b.test', 'b.test', '/none?x=private', '/{host}/{query.x}.html'), /<h1>404/);
+});
+
 test('an upstream may name the page in a header, also in a directory that the site serves', async () => {
   using upstream = await UpstreamFixture.serving(({ line }) =>
     ['HTTP/1.1 503 Busy', ...(line.includes('/none') ? [] : ['X-Page: long']), 'Content-Length: 0', '', ''].join('\r\n'),

@@ -1,4 +1,5 @@
-import { parseTemplate } from '../../placeholders/template.ts';
+import { type Placeholder, parseTemplate } from '../../placeholders/template.ts';
+import { CATCH_ALL } from '../../values/host.ts';
 import { fileServerIn } from '../file-server/effective.ts';
 
 type Site = Parameters<typeof fileServerIn>[0] & { readonly handles?: readonly NonNullable<Parameters<typeof fileServerIn>[1]>[] };
@@ -23,19 +24,21 @@ const WITH_QUERY = /^http\.request\.(?:orig_)?uri(?:\.(?:prefixed_)?query)?$/;
 
 /**
  * Whether a client could choose any file of a served directory as the page `file` below `root`, such as one that needs a password: neither a
- * directory or the beginning of a name before what is inserted, nor a name after it, is written by the site.
+ * directory or the beginning of a name before what is inserted, nor a name after it, is written by the site. `domain` is that of the
+ * route: the host of a request counts as written by the site, unless the domain is for all hosts.
  */
-export function isChosenByClient(file: string, root: string, served: readonly Served[]): boolean {
+export function isChosenByClient(file: string, root: string, served: readonly Served[], domain: string): boolean {
   const template = parseTemplate(file, 'answer');
   if ('fault' in template) return false;
+  const chosen = template.parts.flatMap((part) => ('placeholder' in part && isOfRequest(part.placeholder) ? part.placeholder.name : []));
+  if (domain !== CATCH_ALL && chosen.every((name) => name === 'http.request.host')) return false;
   let before: string | null = null;
   let text = '';
   let isCut = false;
   for (const part of template.parts) {
     if ('text' in part) text += part.text;
     else if (part.placeholder.name.startsWith('http.response.status_')) text += STATUS;
-    // The upstream writes it, if it does.
-    else if (part.placeholder.name !== 'http.response.header.') {
+    else if (isOfRequest(part.placeholder)) {
       before ??= text;
       text = '';
       isCut ||= WITH_QUERY.test(part.placeholder.name);
@@ -46,6 +49,9 @@ export function isChosenByClient(file: string, root: string, served: readonly Se
   const name = trimmed(text);
   return served.some((one) => `${one.root}/`.replace('//', '/').startsWith(written) && (isCut || isNoName(text) || one.added.has(name)));
 }
+
+/** The upstream writes the fields of its responses, if it does. */
+const isOfRequest = ({ name }: Placeholder): boolean => !name.startsWith('http.response.');
 
 /** Whether the text after what a client has chosen is at most an extension. */
 const isNoName = (text: string): boolean => /^(?:\/*|\.[^/\0]*)$/.test(text);

@@ -47,13 +47,13 @@ export function readSite(site: SiteBlock, taken: Map<Domain, Position>, shared: 
   blockReader(NO_MATCHERS, shared)(site.block, 'site', draft);
   reportSilence(draft, first ?? site.block.open, report);
   keepToTheirPool(draft);
-  reportFiles(draft, shared);
   reportTransports(draft, report);
   reportWithoutEffect(draft, report);
   reportPathGuards(draft, shared);
   const handles = divideGroups(draft, report).map(handleOf);
   const domains = new Map<Domain, Claim>();
   for (const word of site.addresses) claim(word, domains, taken, shared);
+  reportFiles(draft, [...domains.keys()], shared);
   // A site on some ports may redirect to itself on others.
   if ([...domains.values()].every(({ ports }) => ports === null)) reportRedirectLoops(draft, new Set(domains.keys()), shared);
   reportUncovered(draft, domains, first ?? site.block.open, report);
@@ -130,7 +130,7 @@ function reportShadowed({ seen }: SiteDraft, report: DiagnosticReport): void {
 const RESPONDERS: readonly string[] = ['respond', 'file_server', 'reverse_proxy'];
 
 /** A file server needs a root, and options of file servers need a file server. */
-function reportFiles(site: SiteDraft, { report }: SharedContext): void {
+function reportFiles(site: SiteDraft, domains: readonly Domain[], { report }: SharedContext): void {
   const parts = [site, ...site.handles.map(({ draft }) => draft)];
   const errorRoots = parts.map(({ members }) => errorRootsIn(site.members, members === site.members ? null : members));
   const served = servedIn({ ...site.members, handles: site.handles.map(({ draft }) => draft.members) });
@@ -145,7 +145,8 @@ function reportFiles(site: SiteDraft, { report }: SharedContext): void {
       report.error(errors, 'handle_errors serves files, but has no root: write root <directory> in it');
     for (const { files } of draft.members.handle_errors ?? []) {
       const root = files?.root ?? draft.members.root ?? site.members.root;
-      const chosen = root == null ? undefined : files?.paths.find((file) => isChosenByClient(file, root, served));
+      const chosen =
+        root == null ? undefined : files?.paths.find((file) => domains.some((domain) => isChosenByClient(file, root, served, domain)));
       if (errors && chosen !== undefined)
         report.warn(
           errors,

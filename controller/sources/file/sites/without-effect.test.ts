@@ -46,7 +46,8 @@ test('rewrite and uri also change which file is served, and cache does nothing a
 });
 
 test('error pages with which a client could choose any file that is served cause a warning', () => {
-  const warned = (lines: string) => warnings(`a.test {\nroot /srv/www\n file_server\n handle_errors {\n ${lines}\n file_server\n }\n}\n`);
+  const warned = (lines: string, domains = 'a.test') =>
+    warnings(`${domains} {\nroot /srv/www\n file_server\n handle_errors {\n ${lines}\n file_server\n }\n}\n`);
   for (const lines of [
     'try_files {path} /404.html',
     'rewrite {path}',
@@ -56,4 +57,6 @@ test('error pages with which a client could choose any file that is served cause
     assert.match(warned(lines).join('\n'), /^Sluicefile:4:2: handle_errors never shows .*: a client could choose any file/, lines);
   for (const lines of ['rewrite /{err.status_code}.html', 'root /srv/errors\n rewrite {path}.html', 'rewrite /{path.0}/404.html'])
     assert.deepEqual(warned(lines), [], lines);
+  assert.deepEqual(warned('rewrite /{host}.html', 'a.test, *.b.test'), []);
+  assert.match(warned('rewrite /{host}{path}').join('\n'), /never shows/);
 });

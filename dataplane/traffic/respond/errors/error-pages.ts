@@ -39,7 +39,7 @@ export function errorPagesOf(
   return specs.length === 0
     ? null
     : new Pages(
-        specs.map((spec) => compilePage(spec, { root, served }, files, remainder)),
+        specs.map((spec) => compilePage(spec, { root, served, domain: route.domain }, files, remainder)),
         files.clock,
       );
 }

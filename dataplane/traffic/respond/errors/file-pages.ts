@@ -18,8 +18,8 @@ const LONGEST_PATH = 4_096;
 const LARGEST_PAGE = 1_048_576;
 
 type Spec = { readonly root?: string | undefined; readonly paths: readonly string[] };
-/** The directory of a block, and those that its site serves. */
-export type Roots = { readonly root: string | null; readonly served: readonly Served[] };
+/** The directory of a block, and the domain and the directories of its site. */
+export type Roots = { readonly root: string | null; readonly served: readonly Served[]; readonly domain: string };
 /** The headers of the page itself. */
 type Own = { readonly fields: string; readonly names: ReadonlySet<string> };
 
@@ -30,13 +30,18 @@ export class FilePages {
   private readonly paths: readonly Text[];
   private readonly files: WholeFiles;
 
-  constructor({ root: own, paths }: Spec, { root: block, served }: Roots, tools: FileTools, remainder: (x: EvaluatedRequest) => string) {
+  constructor(
+    { root: own, paths }: Spec,
+    { root: block, served, domain }: Roots,
+    tools: FileTools,
+    remainder: (x: EvaluatedRequest) => string,
+  ) {
     const root = own ?? block ?? '/';
     this.settings = compileSettings({}, root, [], tools.clock);
     this.tools = tools;
     this.files = new WholeFiles(tools.clock);
     // The template is the name of a file, but the inserted values are parts of URLs, where a percent sign begins an escape.
-    const usable = paths.filter((path) => !isChosenByClient(path, root, served));
+    const usable = paths.filter((path) => !isChosenByClient(path, root, served, domain));
     this.paths = usable.map((path) =>
       compileText(Buffer.from(path.replaceAll('%', '%25')).toString('latin1'), {
         scope: 'answer',

@@ -31,6 +31,8 @@ const MAX_SERVED = 1_000_000;
 const KEEP_ALIVE_MS = 30_000;
 /** How long the last bytes of a connection may take (ms), because a target that hangs may never read them. */
 const LAST_BYTES_MS = 5_000;
+/** Node's servers end a connection on which they have turned many requests away: at once, so that a later loss has another reason (ms). */
+const TURNING_AWAY_MS = 1_000;
 
 /**
  * The largest head that any route may allow; each exchange has its own limit. Each field line counts 32 bytes more than its length (RFC
@@ -81,6 +83,8 @@ export class UpstreamSession implements StreamOwner, SessionOwner, DirectReader 
   private used = false;
   /** Whether the target has turned a request away on it. Node's servers do while much is unread that they would send there. */
   turnsAway = false;
+  /** When it last did, in ms on the monotonic clock. */
+  private turnedAwayAt = Number.NEGATIVE_INFINITY;
   /** How many exchanges it has completed. */
   private served = 0;
   /** Why it failed, if the target violated the protocol; else null. */
@@ -257,6 +261,7 @@ export class UpstreamSession implements StreamOwner, SessionOwner, DirectReader 
   turnedAway(): void {
     this.turnsAway = true;
     const now = this.monotonic();
+    this.turnedAwayAt = now;
     let serving = 0;
     for (const stream of this.streams.values()) if (stream.isServed(now)) serving++;
     this.owner.turnedAway(serving);
@@ -287,7 +292,8 @@ export class UpstreamSession implements StreamOwner, SessionOwner, DirectReader 
 
   /** The failure of its streams if it ends. */
   get reason(): Failure {
-    return this.broken ?? FAILURE.closed;
+    const reason = this.broken ?? FAILURE.closed;
+    return reason === FAILURE.closed && this.monotonic() - this.turnedAwayAt < TURNING_AWAY_MS ? FAILURE.turnedAway : reason;
   }
 
   /** Closes it if no stream is open. */

@@ -46,8 +46,6 @@ export interface StreamOwner {
   readonly hasServed: boolean;
   /** The failure of its streams if it ends. */
   readonly reason: Failure;
-  /** Whether the target has turned a request away on it. */
-  readonly turnsAway: boolean;
   turnedAway(): void;
   /** The stream has ended. `answered`: whether a response had begun. */
   streamEnded(stream: UpstreamStream, answered: boolean): void;
@@ -237,8 +235,7 @@ export class UpstreamStream implements Attempt, StreamReceiver {
     if (MALFORMED.has(code)) return this.fail(FAILURE.malformed, true);
     // Any client can set a deadline that no target can meet.
     if (code === ERROR.cancel && session.alive && isPastDeadline(x, this.now())) return this.fail(FAILURE.deadline, true);
-    // Node's servers end a connection on which they have turned many requests away.
-    this.fail(session.alive ? FAILURE.reset : session.turnsAway ? FAILURE.turnedAway : session.reason, true);
+    this.fail(session.alive ? FAILURE.reset : session.reason, true);
   }
 
   /** What happens to its exchange depends on how far it had got. `written`: whether the target may have processed the request. */

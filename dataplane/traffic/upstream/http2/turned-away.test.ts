@@ -150,6 +150,22 @@ test('a connection that a target ends because it has turned many requests away d
   assert.deepEqual(proxy.targetChanges(), []);
 });
 
+test('a connection that is lost long after a target has turned a request away is one that was lost', async () => {
+  using target = await FrameTargetFixture.serving((connection, stream) => {
+    if (stream === 3) connection.send(FRAME.reset, 0, stream, word(CODE.calm));
+  });
+  using proxy = await h2c(target);
+  const post = 'POST / HTTP/1.1\r\nHost: a.test\r\nContent-Length: 0\r\n\r\n';
+  const waits = proxy.request(post);
+  await eventually('the request', () => target.connections[0]?.received.some(({ stream }) => stream === 1) === true);
+  assert.match((await proxy.request(post)).line, / 503 /);
+  proxy.clock.pass(1_000);
+  target.connections[0]?.socket.destroy();
+  assert.match((await waits).line, / 502 /);
+  const failures = proxy.log.lines.flatMap(({ fields }) => ('failure' in fields && 'host' in fields ? [fields.failure] : []));
+  assert.deepEqual(failures, ['turned_away', 'closed']);
+});
+
 test('a request with a large head that is turned away changes nothing for others', async () => {
   using target = await turningAway(1);
   using proxy = await h2c(target);

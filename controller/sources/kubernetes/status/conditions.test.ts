@@ -26,6 +26,11 @@ test('conditions of other types are left unchanged', () => {
   assert.deepEqual(conditionsOf([others, standing('True')], [wanted('True')], { ...AT, generation: 1 }), [standing('True'), others]);
 });
 
+test('a condition that is there only while something is wrong is withdrawn when that has been mended', () => {
+  const mended = [standing('True'), standing('True', { type: 'Conflicted' }), standing('True', { type: 'PartiallyInvalid' })];
+  assert.deepEqual(conditionsOf(mended, [wanted('True')], { ...AT, generation: 1 }), [standing('True')]);
+});
+
 test('the parents of other controllers stay, and ours are exactly those wanted', () => {
   const theirs = { parentRef: { name: 'a' }, controllerName: 'example.org/theirs', conditions: [standing('False')] };
   const ours = { parentRef: { name: 'a', namespace: 'n' }, controllerName: 'ours', conditions: [standing('True')] };

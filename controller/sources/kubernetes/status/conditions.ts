@@ -16,6 +16,9 @@ export type WantedCondition = Pick<StatusCondition, 'type' | 'status' | 'reason'
 /** Longer messages are refused by the API server (characters). */
 const MAX_MESSAGE = 32_768;
 
+/** The types that only the controller of an object writes, and that are there only while they are wanted. */
+const OCCASIONAL: ReadonlySet<string> = new Set(['Conflicted', 'PartiallyInvalid']);
+
 /**
  * The conditions of an object: the wanted ones, with the time since when each has had its status, and those of other types that other
  * controllers wrote. In the order of `wanted`, so that equal arguments give equal bytes.
@@ -32,7 +35,7 @@ export function conditionsOf(
     const since = known?.status === status ? known.lastTransitionTime : now;
     return { type, status, reason, message: message.slice(0, MAX_MESSAGE), observedGeneration: generation, lastTransitionTime: since };
   });
-  return [...ours, ...(current ?? []).filter(({ type }) => !types.has(type))];
+  return [...ours, ...(current ?? []).filter(({ type }) => !types.has(type) && !OCCASIONAL.has(type))];
 }
 
 /** An entry of `status.parents` of a route (gateway.networking.k8s.io). */

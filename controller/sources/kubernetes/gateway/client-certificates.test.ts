@@ -52,8 +52,9 @@ function served(objects: Objects, more: Partial<ReturnType<typeof clusterOf>> = 
     services: apps.map(({ service }) => service),
     slices: apps.map(({ slice }) => slice),
   });
-  const { routes, problems } = translate({ ...cluster, ...more });
+  const { routes, problems, statuses } = translate({ ...cluster, ...more });
   return {
+    statuses,
     host: routes.find(({ domain }) => domain === 'h.test'),
     problems: problems.flatMap(({ code, message }) => (code === 'certificate_not_presented' ? [] : [`${code}: ${message}`])),
   };
@@ -107,6 +108,26 @@ test('a listener without a host requires client certificates for the hosts of it
   });
   assert.deepEqual([host?.ports, host?.https, problems], [[443], 'off', []]);
   assert.deepEqual(requiredAt(host, 443), ['staff']);
+});
+
+test('a Gateway that accepts connections without client certificates says so, for as long as it does', () => {
+  const optional = (name: string) => ({ validation: { ...validation(name).validation, mode: 'AllowInsecureFallback' } });
+  const insecure = (frontend: object) => {
+    const gateways = [gateway('infra/g', [{ port: 443, hostname: 'h.test' }, { port: 8_443 }], frontend)];
+    const { statuses } = served({ gateways });
+    const current = { conditions: [{ type: 'InsecureFrontendValidationMode', status: 'True', lastTransitionTime: 'earlier' }] };
+    const context = { current, isWritten: true, addresses: [], refused: new Map(), now: 'now' };
+    const status = statuses.find(({ resource }) => resource.kind === 'Gateway')?.build(context);
+    const conditions = status?.conditions as readonly { readonly [member in 'type' | 'status' | 'reason' | 'message']: string }[];
+    return conditions.flatMap((one) =>
+      one.type === 'InsecureFrontendValidationMode' ? [`${one.status} ${one.reason} ${one.message.replace(/:.*/, '')}`] : [],
+    );
+  };
+  const said = (where: string) => [`True ConfigurationChanged AllowInsecureFallback (${where})`];
+  assert.deepEqual(insecure({ default: optional('staff') }), said('tls.frontend.default'));
+  const perPort = [{ port: 8_443, tls: optional('guests') }];
+  assert.deepEqual(insecure({ default: validation('staff'), perPort }), said('port 8443'));
+  assert.deepEqual(insecure({ default: validation('staff'), perPort: [{ port: 8_443, tls: {} }] }), []);
 });
 
 test('authorities without a root are refused, and the hosts of others are served', () => {

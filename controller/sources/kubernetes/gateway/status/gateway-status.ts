@@ -56,7 +56,7 @@ export function gatewayStatus(
       const at = { generation: meta.generation, now };
       const given = addressesOf(gateway, publishedFor(address, addresses ?? []));
       const accepted = gatewayAccepted(gateway, own);
-      const conditions = [conditionOf('Accepted', accepted), conditionOf('Programmed', programmed(accepted, given))];
+      const conditions = [conditionOf('Accepted', accepted), conditionOf('Programmed', programmed(accepted, given)), ...insecure(gateway)];
       return {
         conditions: conditionsOf(current.conditions as Conditions, conditions, at),
         addresses: 'fault' in given ? [] : given.addresses,
@@ -82,6 +82,15 @@ function programmed(accepted: Verdict, given: GivenAddresses): Verdict {
   if (!accepted.holds) return fails('Invalid', accepted.message);
   if ('fault' in given) return given.fault;
   return holds('Programmed');
+}
+
+/** What the API requires as a warning while client certificates are optional, at whichever port. */
+function insecure({ clientValidation, clientValidationByPort }: Gateway): WantedCondition[] {
+  const optional = [...clientValidationByPort].filter(([, one]) => one?.isOptional).map(([port]) => `port ${port}`);
+  const where = clientValidation?.isOptional ? ['tls.frontend.default', ...optional] : optional;
+  if (where.length === 0) return [];
+  const message = `AllowInsecureFallback (${where.join(', ')}): connections without a client certificate are accepted, and none is requested`;
+  return [conditionOf('InsecureFrontendValidationMode', holds('ConfigurationChanged', message))];
 }
 
 type GivenAddresses = { readonly addresses: readonly { readonly type: string; readonly value: string }[] } | { readonly fault: Verdict };

@@ -3,7 +3,7 @@ import { GATEWAY_CONTROLLER } from '../../../../shared/name.ts';
 import type { Globals } from '../../../../shared/settings.ts';
 import type { Gateway, ListenerSet } from '../objects/gateway.ts';
 import type { AnyRoute, HttpRoute } from '../objects/http-route.ts';
-import { byAge, type Meta, nameOf } from '../objects/meta.ts';
+import { byAge, nameOf } from '../objects/meta.ts';
 import { GATEWAY_GROUP } from '../objects/object-ref.ts';
 import type { Service } from '../objects/service.ts';
 import type { TlsRoute } from '../objects/tls-route.ts';
@@ -14,10 +14,10 @@ import { BackendPolicies } from './backend-policies.ts';
 import { assignAddresses, type OwnAddress } from './gateway-addresses.ts';
 import type { GatewaySnapshot } from './gateway-snapshot.ts';
 import { Grants } from './grants.ts';
-import { type GatewayHost, gatewayHost } from './hosts/gateway-hosts.ts';
+import { type GatewayHost, gatewayHost, type OtherOwner } from './hosts/gateway-hosts.ts';
 import { HostRules } from './hosts/host-rules.ts';
 import { domainOf } from './hosts/hostnames.ts';
-import { conflictsOf, type LostHost, lostByCertificates } from './hosts/lost-hosts.ts';
+import { conflictsOf, type LostHost, lostByCertificates, unpresentedAt } from './hosts/lost-hosts.ts';
 import { type HostPassthroughs, tlsHosts } from './hosts/tls-hosts.ts';
 import { allowsNamespace, type BoundListener, bindListeners } from './listeners.ts';
 import { mapPort, type PortMap } from './port-map.ts';
@@ -45,9 +45,6 @@ export type GatewayTranslation = {
   /** The Secrets of listeners without a host, which are presented for any name. */
   readonly defaults: readonly { readonly secret: string; readonly place: DefaultPlace }[];
 };
-
-/** An object of another kind that names a host. */
-export type OtherOwner = { readonly meta: Meta; readonly hasHttps: boolean };
 
 const NOTHING: GatewayTranslation = {
   hosts: new Map(),
@@ -105,7 +102,7 @@ export function translateGateways(
   const hosts = new Map(
     rules.names().map((name) => {
       const domain: string = domainOf(name);
-      return [domain, gatewayHost(name, rules, map, targets, others.get(domain)?.meta)];
+      return [domain, gatewayHost(name, rules, map, targets, others.get(domain))];
     }),
   );
 
@@ -126,13 +123,13 @@ export function translateGateways(
   const serving = [...hosts.values()].flatMap(({ name, listeners }) =>
     listeners.filter((bound) => !passedOn.get(bound)?.some((one) => one.name === name)),
   );
-  const conflicts = conflictsOf(lost, new Set([...serving, ...byHost.serving]));
+  const shared = { conflicts: conflictsOf(lost, new Set([...serving, ...byHost.serving])), unpresented: unpresentedAt(hosts.values()) };
 
   const users = policies.judged.length === 0 ? new Map<string, Set<Gateway>>() : usersOfServices(http);
   const statuses = [
     ...classes.map(classStatus),
     ...bound.map(({ gateway, address, listeners, sets }) =>
-      gatewayStatus(gateway, address, listeners, attached, attachedSets(listeners, sets), conflicts),
+      gatewayStatus(gateway, address, listeners, attached, attachedSets(listeners, sets), shared),
     ),
     ...bound.flatMap(({ listeners, sets, refusedSets }) => [
       ...sets.map((set) =>
@@ -141,10 +138,10 @@ export function translateGateways(
           listeners.filter(({ owner }) => owner.meta.uid === set.meta.uid),
           attached,
           true,
-          conflicts,
+          shared,
         ),
       ),
-      ...refusedSets.map((set) => listenerSetStatus(set, [], attached, false, conflicts)),
+      ...refusedSets.map((set) => listenerSetStatus(set, [], attached, false, shared)),
     ]),
     ...[...http, ...tls].map(({ route, attachments, verdicts }) => routeStatus(route, attachments, verdicts)),
     ...policies.judged.map((judged) => policyStatus(judged, gatewaysUsing(judged.policy, users))),

@@ -33,10 +33,14 @@ export class SecretCertificates {
     return null;
   }
 
-  /** Presents a Secret for a host, whatever names it has, as listeners of Gateways do. @returns whether it can be. */
-  present(secret: string, host: string): boolean {
-    const found = this.secrets.get(secret);
-    if (found === undefined || !readSecret(found).ok) return false;
+  /**
+   * Presents one of the Secrets of a listener for a host: the first one that covers it, or else the first one, whatever names it has.
+   * @returns whether one can be.
+   */
+  presentOne(secrets: readonly string[], host: string): boolean {
+    const able = secrets.filter((secret) => this.read(secret) !== null);
+    const secret = able.find((one) => covers(this.read(one)?.domains ?? [], host)) ?? able[0];
+    if (secret === undefined) return false;
     this.note(secret, host);
     return true;
   }

@@ -3,8 +3,9 @@ import { CATCH_ALL, type Domain } from '../../../../shared/values/host.ts';
 import { ProblemList } from '../../problem-list.ts';
 import { createRouteReader } from '../../route-reader.ts';
 import type { UndatedProblem } from '../../source.ts';
+import type { OtherOwner } from '../gateway/hosts/gateway-hosts.ts';
 import { gatewayProblems, gatewayReadings } from '../gateway/status/gateway-readings.ts';
-import { type GatewayTranslation, type OtherOwner, translateGateways } from '../gateway/translate-gateways.ts';
+import { type GatewayTranslation, translateGateways } from '../gateway/translate-gateways.ts';
 import type { Ingress } from '../objects/ingress.ts';
 import { byAge } from '../objects/meta.ts';
 import { ingressStatusOf } from '../status/ingress-status.ts';
@@ -45,8 +46,10 @@ export function translate(snapshot: ClusterSnapshot): ClusterTranslation {
     const site = siteOf(host as Domain, gateways);
     const namespace = namespaceOf(site?.http ?? null, claims);
     if (namespace !== null) namespaces.set(host, namespace);
-    const https = httpsOf(host as Domain, ownClaims(claims, namespace), certificates, problems);
-    const route = routeOf(host as Domain, claims, site, https, certificates);
+    // A host has one certificate.
+    const isPresented = site !== null && certificates.presentOne(secretsOf(site, claims), host);
+    const https = isPresented ? 'provided' : httpsOf(host as Domain, ownClaims(claims, namespace), certificates, problems);
+    const route = routeOf(claims, site, https);
     if ('domain' in route) routes.push(route);
     else problems.push({ ...badRoute(host, route.reason), origin: route.origin });
   }
@@ -100,25 +103,20 @@ function siteOf(host: Domain, { hosts, passthroughs }: GatewayTranslation): Gate
 
 /** The route of a host, or why there is none. */
 function routeOf(
-  host: Domain,
   claims: readonly PathClaim[],
   site: GatewaySite | null,
   https: RouteInput['https'],
-  certificates: SecretCertificates,
 ): RouteSpec | { readonly origin: string; readonly reason: string } {
   const [first, ...others] = claims;
   if (site === null) return routeOfClaims([first as PathClaim, ...others], https);
-  const isPresented = secretsOf(site, claims)
-    .map((secret) => certificates.present(secret, host))
-    .includes(true);
-  return routeOfInput(routeOfGatewayHost(site, claims, isPresented ? 'provided' : https));
+  return routeOfInput(routeOfGatewayHost(site, claims, https));
 }
 
 /** A host that belongs to an object with a setting for HTTPS gets no certificate from Gateways of others. */
 function secretsOf({ http }: GatewaySite, claims: readonly PathClaim[]): readonly string[] {
   if (http === null || (!http.isOwnSecret && !isOfGateway(http, claims) && hasHttps(ownClaims(claims, namespaceOf(http, claims)))))
     return [];
-  return http.secrets;
+  return http.presenting?.secrets ?? [];
 }
 
 function withOrigin(input: RouteInput): RouteSpec | { readonly origin: string; readonly reason: string } {

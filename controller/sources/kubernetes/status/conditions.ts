@@ -17,7 +17,12 @@ export type WantedCondition = Pick<StatusCondition, 'type' | 'status' | 'reason'
 const MAX_MESSAGE = 32_768;
 
 /** The types that only the controller of an object writes, and that are there only while they are wanted. */
-const OCCASIONAL: ReadonlySet<string> = new Set(['Conflicted', 'PartiallyInvalid', 'InsecureFrontendValidationMode']);
+const OCCASIONAL: ReadonlySet<string> = new Set([
+  'Conflicted',
+  'PartiallyInvalid',
+  'InsecureFrontendValidationMode',
+  'OverlappingTLSConfig',
+]);
 
 /**
  * The conditions of an object: the wanted ones, with the time since when each has had its status, and those of other types that other

@@ -1,4 +1,5 @@
 import { MAX_BLOCKS } from '../../../../../shared/limits.ts';
+import { DEFAULT_HTTPS_PORT } from '../../../../../shared/settings.ts';
 import { MAX_LINE_BYTES } from '../../../../../shared/wire/apply.ts';
 import type { HttpMatch, HttpRoute } from '../../objects/http-route.ts';
 import { byAge, type Meta } from '../../objects/meta.ts';
@@ -18,6 +19,9 @@ export const MAX_GATEWAY_BLOCKS = MAX_BLOCKS / 2;
 /** Bytes, with all defaults left out. */
 export const MAX_GATEWAY_SIZE = 0.35 * MAX_LINE_BYTES;
 
+/** An object of another kind that names a host. */
+export type OtherOwner = { readonly meta: Meta; readonly hasHttps: boolean };
+
 /** How Gateways serve a host. */
 export type GatewayHost = {
   readonly name: Hostname;
@@ -28,9 +32,9 @@ export type GatewayHost = {
   readonly refused: readonly HttpRoute[];
   /** Whether it belongs to another object than a Gateway or one of its routes, because that is older. */
   readonly isOfOther: boolean;
-  /** `NAMESPACE/NAME` of the Secrets that listeners with hosts present for it; only of its owner's listeners if these have any. */
-  readonly secrets: readonly string[];
-  /** Whether those are of its owner's listeners. */
+  /** The listener with a host whose certificate is presented for it at all places; one of its owner's if these have any. */
+  readonly presenting: BoundListener | null;
+  /** Whether that is one of its owner's listeners. */
   readonly isOwnSecret: boolean;
   /** The listeners whose own Secrets are therefore not presented. */
   readonly unpresented: readonly BoundListener[];
@@ -50,11 +54,17 @@ type ServedPlace = ListenAddress & { readonly scheme: 'http' | 'https'; readonly
  * Builds the blocks of a host from the rules of its listeners. Blocks that differ by place are for some places only. `other`: the oldest
  * object of another kind that names the host.
  */
-export function gatewayHost(name: Hostname, rules: HostRules, map: PortMap, backends: RouteBackends, other: Meta | undefined): GatewayHost {
+export function gatewayHost(
+  name: Hostname,
+  rules: HostRules,
+  map: PortMap,
+  backends: RouteBackends,
+  other: OtherOwner | undefined,
+): GatewayHost {
   const all = rules.placesOf(name);
   const allLists = all.map(({ listeners }) => rules.rulesFor(name, listeners));
-  const isOfOther = other !== undefined && isOlderThanAll(other, name, all, allLists);
-  const isOwn = isOfOther ? listenersOf(other, name, rules, allLists) : ownListeners(name, rules, allLists);
+  const isOfOther = other !== undefined && isOlderThanAll(other.meta, name, all, allLists);
+  const isOwn = isOfOther ? listenersOf(other.meta, name, rules, allLists) : ownListeners(name, rules, allLists);
   const usual = other === undefined ? undefined : requiredBy(all.flatMap(({ listeners }) => listeners.filter(isOwn)));
   const owned = all.map((one, at) => ({ ...one, isOwn: isOfOther ? isOwn : ownersAt(one, name, rules, allLists[at] ?? []) }));
   const { found, conflicting, rules: clients } = clientRules(owned, usual, isOwn, map);
@@ -70,15 +80,24 @@ export function gatewayHost(name: Hostname, rules: HostRules, map: PortMap, back
   const listeners = [...new Set(found.flatMap((one) => one.listeners))].sort((a, b) => Number(isOwn(b)) - Number(isOwn(a)));
   const own = listeners.filter(isOwn);
   const isOwnSecret = own.some(({ secrets }) => secrets.length > 0);
-  const presenting = isOwnSecret ? own : listeners;
-  const shown = new Set(presenting.flatMap(({ listener, secrets }) => (listener.hostname === null ? [] : secrets)));
+  const isLeft = !isOwnSecret && isOfOther && other?.hasHttps === true;
+  const presenting = isLeft ? null : presentingAmong(isOwnSecret ? own : listeners);
   return {
     ...{ name, blocks, refused, isOfOther, listeners, conflicting, isOwnSecret },
     clientRules: clients,
     ports: [...new Set(places.map(({ port }) => mapPort(map, port)))],
-    secrets: [...shown],
-    unpresented: listeners.filter(({ listener, secrets }) => listener.hostname !== null && secrets.some((secret) => !shown.has(secret))),
+    presenting,
+    unpresented:
+      presenting === null && !isLeft
+        ? []
+        : listeners.filter(({ secrets }) => secrets.length > 0 && !secrets.some((secret) => presenting?.secrets.includes(secret))),
   };
+}
+
+/** A host has one certificate, however many ports it is served on: the usual one decides. */
+function presentingAmong(listeners: readonly BoundListener[]): BoundListener | null {
+  const able = listeners.filter(({ listener, secrets }) => listener.hostname !== null && secrets.length > 0);
+  return able.find(({ listener }) => listener.port === DEFAULT_HTTPS_PORT) ?? able[0] ?? null;
 }
 
 function isOlderThanAll(other: Meta, name: Hostname, places: readonly Place[], lists: readonly (readonly RuleMatch[])[]): boolean {

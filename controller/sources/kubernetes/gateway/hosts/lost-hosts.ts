@@ -1,7 +1,8 @@
+import { nameOf } from '../../objects/meta.ts';
 import type { BoundListener } from '../listeners.ts';
 import { fails, type Verdict } from '../status/verdict.ts';
 import type { GatewayHost } from './gateway-hosts.ts';
-import type { Hostname } from './hostnames.ts';
+import { domainOf, type Hostname } from './hostnames.ts';
 
 /** A host that a listener has and does not serve, because it belongs to others there. */
 export type LostHost = { readonly bound: BoundListener; readonly name: Hostname; readonly why: string };
@@ -21,6 +22,34 @@ export function conflictsOf(lost: readonly LostHost[], serving: ReadonlySet<Boun
   const conflicts = new Map<BoundListener, Verdict>();
   for (const { bound, why } of lost) if (!serving.has(bound) && !conflicts.has(bound)) conflicts.set(bound, fails('HostnameConflict', why));
   return conflicts;
+}
+
+/** What is shared with other listeners, as far as the status of a listener has to say it. */
+export type SharedHosts = {
+  /** The listeners that serve none of their hosts, because others have them. */
+  readonly conflicts: ReadonlyMap<BoundListener, Verdict>;
+  /** The listeners whose certificate is not presented for some of their hosts, because another one is, and for which. */
+  readonly unpresented: ReadonlyMap<BoundListener, string>;
+};
+
+/** Why the certificate of a listener is not presented for a host. */
+export function whyUnpresented({ name, presenting }: GatewayHost, { listener }: BoundListener): string {
+  const host = domainOf(name);
+  const own = `that of the listener ${listener.name} on port ${listener.port}`;
+  if (presenting === null) return `${host} belongs to an older object, whose certificate is presented on every port instead of ${own}`;
+  const { listener: other, owner } = presenting;
+  return `${host} has one certificate on every port: that of the listener ${other.name} of ${nameOf(owner.meta)} is presented instead of ${own}`;
+}
+
+export function unpresentedAt(hosts: Iterable<GatewayHost>): Map<BoundListener, string> {
+  const found = new Map<BoundListener, { readonly why: string; more: number }>();
+  for (const host of hosts)
+    for (const bound of host.unpresented) {
+      const known = found.get(bound);
+      if (known === undefined) found.set(bound, { why: whyUnpresented(host, bound), more: 0 });
+      else known.more++;
+    }
+  return new Map([...found].map(([bound, { why, more }]) => [bound, more === 0 ? why : `${why}; so have ${more} more hosts`]));
 }
 
 /** A listener as its status shows it. */

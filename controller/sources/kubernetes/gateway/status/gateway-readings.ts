@@ -4,6 +4,7 @@ import { nameOf } from '../../objects/meta.ts';
 import { type Owner, originOf, problemOf } from '../../routes/claim.ts';
 import { KUBERNETES_SOURCE } from '../../routes/cluster-snapshot.ts';
 import { domainOf } from '../hosts/hostnames.ts';
+import { whyUnpresented } from '../hosts/lost-hosts.ts';
 import type { BoundListener } from '../listeners.ts';
 import type { GatewayTranslation, JudgedRoute } from '../translate-gateways.ts';
 
@@ -27,11 +28,10 @@ export function gatewayProblems({ gateways, routes, hosts, lost }: GatewayTransl
         problemOf(ownerOfRoute({ route }), host, 'path_taken', `${host} has no room left: its rules are too many, or too large together`),
       ),
     ),
-    ...[...hosts].flatMap(([host, { unpresented }]) =>
-      unpresented.map(({ gateway, listener }) => {
-        const why = `${host} belongs to an older object, so the certificate of the listener ${listener.name} is not presented for it`;
-        return problemOf({ kind: 'gateway', meta: gateway.meta }, host, 'certificate_not_presented', why);
-      }),
+    ...[...hosts].flatMap(([domain, host]) =>
+      host.unpresented.map((bound) =>
+        problemOf({ kind: 'gateway', meta: bound.gateway.meta }, domain, 'certificate_not_presented', whyUnpresented(host, bound)),
+      ),
     ),
     ...lost.map(({ bound, name, why }) => problemOf({ kind: 'gateway', meta: bound.gateway.meta }, domainOf(name), 'path_taken', why)),
     ...gateways.flatMap(({ gateway, listeners }) =>

@@ -7,7 +7,7 @@ import { conditionsOf, type StatusCondition, type WantedCondition } from '../../
 import type { DesiredStatus, PublishedAddress } from '../../status/desired-status.ts';
 import type { JudgedPolicy } from '../backend-policies.ts';
 import type { OwnAddress } from '../gateway-addresses.ts';
-import { withConflict } from '../hosts/lost-hosts.ts';
+import { type SharedHosts, withConflict } from '../hosts/lost-hosts.ts';
 import type { BoundListener } from '../listeners.ts';
 import { SUPPORTED_FEATURES } from './supported-features.ts';
 import { conditionOf, fails, holds, type Verdict } from './verdict.ts';
@@ -32,9 +32,6 @@ export function classStatus({ meta }: GatewayClass): DesiredStatus {
 /** The number of routes of each listener. */
 export type AttachedCounts = ReadonlyMap<BoundListener, number>;
 
-/** The listeners that serve none of their hosts, because others have them. */
-type Conflicts = ReadonlyMap<BoundListener, Verdict>;
-
 /** What is wrong with the addresses that a Gateway requests. */
 const USABLE_TYPES = ['IPAddress', 'Hostname'];
 
@@ -44,11 +41,11 @@ export function gatewayStatus(
   listeners: readonly BoundListener[],
   attached: AttachedCounts,
   sets: number,
-  conflicts: Conflicts,
+  shared: SharedHosts,
 ): DesiredStatus {
   const { meta } = gateway;
   const bound = listeners.filter(({ owner }) => owner.kind === 'Gateway');
-  const own = bound.map((one) => withConflict(one, conflicts));
+  const own = bound.map((one) => withConflict(one, shared.conflicts));
   return {
     resource: GATEWAYS,
     meta,
@@ -60,7 +57,7 @@ export function gatewayStatus(
       return {
         conditions: conditionsOf(current.conditions as Conditions, conditions, at),
         addresses: 'fault' in given ? [] : given.addresses,
-        listeners: listenerStatuses(bound, attached, current.listeners, at, false, conflicts),
+        listeners: listenerStatuses(bound, attached, current.listeners, at, false, shared),
         attachedListenerSets: sets,
       };
     },
@@ -128,7 +125,7 @@ export function listenerSetStatus(
   listeners: readonly BoundListener[],
   attached: AttachedCounts,
   isAllowed: boolean,
-  conflicts: Conflicts,
+  shared: SharedHosts,
 ): DesiredStatus {
   const { meta } = set;
   return {
@@ -137,7 +134,7 @@ export function listenerSetStatus(
     build: ({ current, now }) => {
       const at = { generation: meta.generation, now };
       const verdict = setVerdict(
-        listeners.map((one) => withConflict(one, conflicts)),
+        listeners.map((one) => withConflict(one, shared.conflicts)),
         isAllowed,
       );
       const shown = verdict.holds ? holds('Programmed') : verdict;
@@ -147,7 +144,7 @@ export function listenerSetStatus(
           [conditionOf('Accepted', verdict), conditionOf('Programmed', shown)],
           at,
         ),
-        listeners: listenerStatuses(listeners, attached, current.listeners, at, true, conflicts),
+        listeners: listenerStatuses(listeners, attached, current.listeners, at, true, shared),
       };
     },
   };
@@ -165,7 +162,7 @@ function listenerStatuses(
   current: unknown,
   at: At,
   tellsConflicts: boolean,
-  conflicts: Conflicts,
+  shared: SharedHosts,
 ): object[] {
   const before = new Map(
     ((current as readonly { readonly name: string; readonly conditions?: Conditions }[] | undefined) ?? []).map((one) => [
@@ -177,7 +174,11 @@ function listenerStatuses(
     name: bound.listener.name,
     supportedKinds: bound.kinds.map((kind) => ({ group: GATEWAY_GROUP, kind })),
     attachedRoutes: attached.get(bound) ?? 0,
-    conditions: conditionsOf(before.get(bound.listener.name), listenerConditions(withConflict(bound, conflicts), tellsConflicts), at),
+    conditions: conditionsOf(
+      before.get(bound.listener.name),
+      [...listenerConditions(withConflict(bound, shared.conflicts), tellsConflicts), ...overlap(shared.unpresented.get(bound))],
+      at,
+    ),
   }));
 }
 
@@ -190,6 +191,9 @@ function listenerConditions({ accepted, resolved, conflict, isServed }: BoundLis
       : [];
   return [conditionOf('Accepted', accepted), conditionOf('Programmed', served), conditionOf('ResolvedRefs', resolved), ...conflicted];
 }
+
+const overlap = (why: string | undefined): WantedCondition[] =>
+  why === undefined ? [] : [conditionOf('OverlappingTLSConfig', holds('OverlappingHostnames', why))];
 
 type AncestorStatus = { readonly ancestorRef: object; readonly controllerName: string; readonly conditions: readonly StatusCondition[] };
 

@@ -59,7 +59,7 @@ export class Backends {
     if (service === undefined) return missing(`the service ${key} does not exist`);
     // Anyone who may create a service could otherwise reach everything that the proxy can, under a name of their choice.
     if (service.type === 'ExternalName') return missing(`the service ${key} is an ExternalName, which is not supported`);
-    const port = service.ports.find(({ name, port: number }) => (typeof wanted === 'number' ? number === wanted : name === wanted));
+    const port = portOf(service, wanted);
     if (port === undefined) return missing(`the service ${key} has no port ${wanted} (it has ${portsOf(service)})`);
     if (port.protocol !== 'TCP') return missing(`the port ${wanted} of the service ${key} is ${port.protocol}, not TCP`);
     return knownTargets(key, port, this.slices.get(key) ?? []);
@@ -75,6 +75,12 @@ function knownTargets(service: string, port: ServicePort, slices: readonly Endpo
   const backend = targetsOf(service, port, slices);
   known.set(port, { slices, backend });
   return backend;
+}
+
+/** A number may stand for two ports, one of them for UDP, as with HTTP/3. */
+export function portOf({ ports }: Service, wanted: string | number): ServicePort | undefined {
+  const found = ports.filter(({ name, port }) => (typeof wanted === 'number' ? port === wanted : name === wanted));
+  return found.find(({ protocol }) => protocol === 'TCP') ?? found[0];
 }
 
 const portsOf = ({ ports }: Service): string =>

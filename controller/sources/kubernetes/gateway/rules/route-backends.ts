@@ -4,7 +4,7 @@ import type { RouteBackend } from '../../objects/http-route.ts';
 import { nameOf } from '../../objects/meta.ts';
 import { GATEWAY_GROUP } from '../../objects/object-ref.ts';
 import type { Service } from '../../objects/service.ts';
-import type { Backends } from '../../routes/backends.ts';
+import { type Backends, portOf } from '../../routes/backends.ts';
 import type { BackendPolicies } from '../backend-policies.ts';
 import type { Grants } from '../grants.ts';
 import type { RouteKind } from '../listeners.ts';
@@ -75,6 +75,7 @@ export class RouteBackends {
   }
 
   private portName(service: string, port: number): string {
-    return this.services.get(service)?.ports.find((one) => one.port === port)?.name ?? '';
+    const found = this.services.get(service);
+    return (found && portOf(found, port)?.name) ?? '';
   }
 }

@@ -1,3 +1,4 @@
+import { clientKey } from './client-key.ts';
 import { type Key, keyOf } from './hash.ts';
 import { SharedHashTable } from './hash-table.ts';
 
@@ -5,9 +6,9 @@ import { SharedHashTable } from './hash-table.ts';
 const CAPACITY = 1 << 17;
 /**
  * Words of a target before its columns of requests in flight: consecutive failures, out until, last use (seconds), result of the check,
- * back since (seconds), last found full (seconds), by requests with what limit.
+ * back since (seconds), last found full (seconds), by requests with what limit, whose requests failed.
  */
-const WORDS = 7;
+const WORDS = 8;
 const FAILURES = 0;
 const OUT_UNTIL = 1;
 const LAST_USE = 2;
@@ -15,6 +16,7 @@ const RESULT = 3;
 const BACK_SINCE = 4;
 const FULL_AT = 5;
 const FULL_LIMIT = 6;
+const FAILED_CLIENT = 7;
 
 /** A request that waits for a place finds its target full several times within this time (s). */
 const WAITS_SECS = 2;
@@ -23,6 +25,9 @@ const WAITS_SECS = 2;
 export const FAILURES_TO_EJECT = 3;
 /** How many seconds it then stays out, unless a response arrives sooner; the default of routes. */
 export const EJECTED_SECS = 10;
+
+/** In place of the fingerprint of a client: the failures are not all of requests of one. */
+const ALL_CLIENTS = 0;
 
 /** The result of probes and health checks so far. */
 export const CHECK_RESULT = { none: 0, healthy: 1, unhealthy: 2 } as const;
@@ -75,10 +80,17 @@ export class Targets {
     return this.slots.find(key.hash, key.fingerprint);
   }
 
-  /** Whether the target is out of rotation at `now` (ms since 1970). */
+  /** Whether the target is out of rotation at `now` (ms since 1970), perhaps for one client only. */
   ejected(slot: number, now: number): boolean {
     const until = this.load(slot, OUT_UNTIL) >>> 0;
     return until !== 0 && until > now / 1_000;
+  }
+
+  /** Whether the target is out of rotation at `now` (ms since 1970) for the client with this address. */
+  ejectedFor(slot: number, now: number, address: string): boolean {
+    if (!this.ejected(slot, now)) return false;
+    const client = this.load(slot, FAILED_CLIENT);
+    return client === ALL_CLIENTS || client === clientKey(address).fingerprint;
   }
 
   /** Called when the target has responded at `now` (ms since 1970); `most` as for `failed`. @returns whether it is back in rotation. */
@@ -92,15 +104,23 @@ export class Targets {
     return true;
   }
 
-  /** `most` failures in a row take it out for `secs`; 0 never. @returns whether this failure takes the target out. */
-  failed(slot: number, now: number, most = FAILURES_TO_EJECT, secs = EJECTED_SECS): boolean {
+  /**
+   * `most` failures in a row take it out for `secs`; 0 never. It is out for one client if all of them are of that client's requests; null
+   * as `address` is a failure that any client's request would have met.
+   * @returns whether this failure takes the target out.
+   */
+  failed(slot: number, now: number, most = FAILURES_TO_EJECT, secs = EJECTED_SECS, address: string | null = null): boolean {
     const failures = Atomics.add(this.words, this.word(slot, FAILURES), 1) + 1;
+    const client = address === null ? ALL_CLIENTS : clientKey(address).fingerprint;
+    const isFirst = failures === 1 && !this.ejected(slot, now);
+    if (isFirst || this.load(slot, FAILED_CLIENT) !== client) this.store(slot, FAILED_CLIENT, isFirst ? client : ALL_CLIENTS);
     return most > 0 && failures >= most && this.removeFor(slot, now, secs);
   }
 
   /** Takes it out for `secs`, however many of its requests in flight succeed. @returns whether it was in. */
   eject(slot: number, now: number, secs: number): boolean {
     this.store(slot, FAILURES, 0);
+    this.store(slot, FAILED_CLIENT, ALL_CLIENTS);
     return this.removeFor(slot, now, secs);
   }
 

@@ -91,7 +91,7 @@ export class PassedConnection implements OpenConnection {
   private failed(endpoint: Endpoint, failure: Failure): void {
     if (this.over) return;
     const { pool } = this.passthrough;
-    endpoint.blame(failure, pool.passive);
+    endpoint.blame(failure, pool.passive, this.x.client);
     this.x.tried ??= [];
     this.x.tried.push(endpoint);
     if (this.x.tried.length <= pool.retries.maxRetries) this.start();

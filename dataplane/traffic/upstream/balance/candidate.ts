@@ -17,7 +17,7 @@ export const STANDING = { out: 0, lastResort: 1, usable: 2 } as const;
 export type Standing = (typeof STANDING)[keyof typeof STANDING];
 
 /** Whether a target may get a request, which has failed at the targets in `tried`. Passive health never removes a pool's last target. */
-export function standingOf({ endpoint, healthFlag, maxInFlight }: Candidate, now: number, { tried, upgrade }: Exchange): Standing {
-  if (tried?.includes(endpoint) || healthFlag?.isOut || (maxInFlight > 0 && endpoint.inFlight >= maxInFlight)) return STANDING.out;
-  return endpoint.ejected(now, upgrade) ? STANDING.lastResort : STANDING.usable;
+export function standingOf({ endpoint, healthFlag, maxInFlight }: Candidate, now: number, x: Exchange): Standing {
+  if (x.tried?.includes(endpoint) || healthFlag?.isOut || (maxInFlight > 0 && endpoint.inFlight >= maxInFlight)) return STANDING.out;
+  return endpoint.ejectedFor(x, now) ? STANDING.lastResort : STANDING.usable;
 }

@@ -10,7 +10,7 @@ import { hashed } from './rankings.ts';
 const KEYS = 20_000;
 
 const candidate = (address: string, weight = 1): Candidate => ({
-  endpoint: { address, ejected: () => false } as Partial<Endpoint> as Endpoint,
+  endpoint: { address, ejectedFor: () => false } as Partial<Endpoint> as Endpoint,
   weight,
   healthFlag: null,
   maxInFlight: 0,

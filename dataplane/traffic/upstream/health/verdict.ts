@@ -6,7 +6,7 @@ import { passiveHealthFor } from './passive-health.ts';
 /** A final response with this status has begun: records what it says about the target. */
 export function judge(x: Exchange, endpoint: Endpoint, status: number): void {
   const passive = passiveHealthFor(x);
-  if (passive.failing?.has(status)) endpoint.blame(FAILURE.badStatus, passive);
+  if (passive.failing?.has(status)) endpoint.blame(FAILURE.badStatus, passive, x.client);
   else endpoint.succeeded(passive);
 }
 
@@ -35,4 +35,4 @@ export const blameForUpgrade = (x: Exchange, endpoint: Endpoint, failure: Failur
   endpoint.blameForUpgrade(failure, passiveHealthFor(x));
 
 /** An attempt has failed. */
-export const blame = (x: Exchange, endpoint: Endpoint, failure: Failure): void => endpoint.blame(failure, passiveHealthFor(x));
+export const blame = (x: Exchange, endpoint: Endpoint, failure: Failure): void => endpoint.blame(failure, passiveHealthFor(x), x.client);

@@ -105,7 +105,8 @@ export class Pool {
    * Round robin over the targets that are healthy and have not failed the request. If all of those are ejected, the next
    * one anyway: passive health checks never remove a pool's last target. null when the pool has none left.
    */
-  private roundRobin(now: number, { tried, upgrade }: Exchange): Endpoint | null {
+  private roundRobin(now: number, x: Exchange): Endpoint | null {
+    const { tried } = x;
     const count = this.turns.length;
     let [starting, ejected] = [-1, -1];
     for (let step = 0; step < count; step++) {
@@ -113,7 +114,7 @@ export class Pool {
       const turn = this.next++;
       const endpoint = this.turns[turn] as Endpoint;
       if (tried?.includes(endpoint) || this.healthFlags?.[turn]?.isOut || this.isFull(endpoint)) continue;
-      if (endpoint.ejected(now, upgrade)) ejected = ejected < 0 ? turn : ejected;
+      if (endpoint.ejectedFor(x, now)) ejected = ejected < 0 ? turn : ejected;
       else if (this.isRamped(turn, now)) return endpoint;
       else if (starting < 0) starting = turn;
     }
@@ -148,10 +149,15 @@ export class Pool {
   }
 
   /** Whether a target other than this one is in rotation for a request. `now` in ms since 1970. */
-  hasOther(endpoint: NamedEndpoint, { tried }: Exchange, now: number): boolean {
+  hasOther(endpoint: NamedEndpoint, x: Exchange, now: number): boolean {
+    const { tried } = x;
     return this.turns.some(
       (other, turn) =>
-        other !== endpoint && !this.healthFlags?.[turn]?.isOut && !tried?.includes(other) && !other.ejected(now) && !this.isFull(other),
+        other !== endpoint &&
+        !this.healthFlags?.[turn]?.isOut &&
+        !tried?.includes(other) &&
+        !other.ejectedFor(x, now) &&
+        !this.isFull(other),
     );
   }
 

@@ -2,8 +2,8 @@ import type { Clock } from '../../../../shared/runtime/clock.ts';
 import type { Log } from '../../../../shared/runtime/log/log.ts';
 import { socketPath, splitAddress } from '../../../../shared/values/address.ts';
 import { type Targets, targetKey } from '../../../ledger/targets.ts';
-import type { Exchange, PassiveHealth } from '../../exchange/exchange.ts';
-import type { Failure } from '../../exchange/failure.ts';
+import type { Downstream, Exchange, PassiveHealth } from '../../exchange/exchange.ts';
+import { FAILURE, type Failure } from '../../exchange/failure.ts';
 import { type Faults, guardExchange } from '../../exchange/faults.ts';
 import type { RunQueue } from '../../io/run-queue.ts';
 import type { TargetChange } from '../../protocol.ts';
@@ -26,6 +26,18 @@ const FORGET_MS = 60_000;
 
 /** The share of its requests that a target gets when it enters the rotation with a slow start. */
 const MIN_SHARE = 0.1;
+
+/** Failures before a request was sent. All others may be due to what a client requests. */
+const SAME_FOR_ALL: ReadonlySet<Failure> = new Set([
+  FAILURE.unresolved,
+  FAILURE.refused,
+  FAILURE.noSocket,
+  FAILURE.socketDenied,
+  FAILURE.unreachable,
+  FAILURE.connectTimeout,
+  FAILURE.tls,
+  FAILURE.noHttp2,
+]);
 
 /** After how many failures one success counts, also for a pool that counts none in a row. */
 const failsToReset = ({ fails }: PassiveHealth): number => Math.max(1, fails);
@@ -146,9 +158,15 @@ export class Endpoint implements TargetName {
     return limitsFor(x).connectMs ?? this.connectMs;
   }
 
-  /** Whether it has failed too often to get such a request. `now` in ms since 1970. */
-  ejected(now: number, upgrade: string | null = null): boolean {
-    return this.tools.targets.ejected(this.ledgerSlot, now) || (upgrade !== null && this.upgrades.isOut(now));
+  /** Whether it has failed too often, perhaps for one client only. `now` in ms since 1970. */
+  ejected(now: number): boolean {
+    return this.tools.targets.ejected(this.ledgerSlot, now);
+  }
+
+  /** Whether it has failed too often to get this request. `now` in ms since 1970. */
+  ejectedFor(x: Exchange, now: number): boolean {
+    const { upgrade, client } = x;
+    return this.tools.targets.ejectedFor(this.ledgerSlot, now, client.address) || (upgrade !== null && this.upgrades.isOut(now));
   }
 
   /** A request is on its way to it. @returns the row to count its end in. */
@@ -215,14 +233,14 @@ export class Endpoint implements TargetName {
     if (this.tools.targets.succeeded(this.ledgerSlot, this.tools.clock.now(), failsToReset(passive))) this.changed(true, '');
   }
 
-  /** An attempt failed through the target's fault. */
-  blame(failure: Failure, passive: PassiveHealth): void {
+  /** An attempt to serve a client failed through the target's fault. */
+  blame(failure: Failure, passive: PassiveHealth, { address }: Downstream): void {
     if (!failure.blamesTarget) return;
     const { tools, ledgerSlot, errors } = this;
     tools.blamed(this, failure);
     const { fails, outSecs, errorShare, errorRequests } = passive;
     const now = tools.clock.now();
-    let out = tools.targets.failed(ledgerSlot, now, fails, outSecs);
+    let out = tools.targets.failed(ledgerSlot, now, fails, outSecs, SAME_FOR_ALL.has(failure) ? null : address);
     if (errorShare > 0) {
       errors.add(tools.clock.monotonic(), true);
       if (errors.exceeds(errorShare, errorRequests)) {

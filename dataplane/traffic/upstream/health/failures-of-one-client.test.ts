@@ -1,0 +1,75 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { FAILURES_TO_EJECT } from '../../../ledger/targets.ts';
+import { ProxyFixture, site } from '../../testing/proxy/test-proxy.ts';
+import { ok, refusingAddress, UpstreamFixture } from '../../testing/test-upstream.ts';
+
+/** Of clients with these addresses, behind a trusted proxy. */
+const [ATTACKER, VISITOR, THIRD] = ['192.0.2.1', '192.0.2.2', '192.0.2.3'];
+const LOOPBACK = ['127.0.0.0/8'];
+
+const request = (line: string, from: string | undefined): string =>
+  `${line} HTTP/1.1\r\nHost: a.test\r\nX-Forwarded-For: ${from}\r\nContent-Length: 0\r\n\r\n`;
+
+/** Closes the connection of a request for /crash, and answers all others with its name. */
+const crashing = (name: string): Promise<UpstreamFixture> =>
+  UpstreamFixture.serving(({ line }, wire) => {
+    if (!line.includes(' /crash ')) return ok(name);
+    wire.end();
+    return null;
+  });
+
+async function crash(proxy: ProxyFixture, from: string | undefined, times: number): Promise<void> {
+  for (let nth = 0; nth < times; nth++) await proxy.request(request('POST /crash', from));
+}
+
+/** @returns what a client's next requests are answered with. */
+async function answers(proxy: ProxyFixture, from: string | undefined): Promise<string[]> {
+  const bodies: string[] = [];
+  for (let nth = 0; nth < 4; nth++) bodies.push((await proxy.request(request('GET /', from))).body);
+  return bodies.sort();
+}
+
+test('targets that close the connections of one client’s requests get no more of that client’s, and all of the others', async () => {
+  using one = await crashing('one');
+  using other = await crashing('other');
+  using proxy = await ProxyFixture.start([{ ...site('a.test', one, other), passive_health: { max_fails: 2 } }], LOOPBACK);
+  await crash(proxy, ATTACKER, 3);
+  assert.deepEqual(await answers(proxy, VISITOR), ['one', 'one', 'other', 'other']);
+});
+
+test('such a target is out for the client that it has failed, until it responds to someone', async () => {
+  using bad = await crashing('bad');
+  using good = await UpstreamFixture.serving(ok('good'));
+  using proxy = await ProxyFixture.start([site('a.test', bad, good)], LOOPBACK);
+  await crash(proxy, ATTACKER, 2 * FAILURES_TO_EJECT);
+  assert.deepEqual(await answers(proxy, ATTACKER), ['good', 'good', 'good', 'good']);
+  assert.deepEqual(await answers(proxy, VISITOR), ['bad', 'bad', 'good', 'good']);
+  assert.deepEqual(await answers(proxy, ATTACKER), ['bad', 'bad', 'good', 'good']);
+  assert.deepEqual(
+    proxy.targetChanges().map(({ healthy }) => healthy),
+    [false, true],
+  );
+});
+
+test('a target that closes the connections of several clients in a row is out for all', async () => {
+  using bad = await crashing('bad');
+  using good = await UpstreamFixture.serving(ok('good'));
+  using proxy = await ProxyFixture.start([site('a.test', bad, good)], LOOPBACK);
+  for (let nth = 0; nth < FAILURES_TO_EJECT; nth++) await crash(proxy, nth === 0 ? ATTACKER : VISITOR, 2);
+  assert.deepEqual(await answers(proxy, THIRD), ['good', 'good', 'good', 'good']);
+});
+
+test('a target that refuses the connections of one client is out for all', async () => {
+  using good = await UpstreamFixture.serving(ok('good'));
+  using proxy = await ProxyFixture.start([site('a.test', { address: await refusingAddress() }, good)], LOOPBACK);
+  const refused = (): number => {
+    proxy.counted();
+    const reports = proxy.messages.flatMap((message) => (message.kind === 'report' ? (message.report.targets ?? []) : []));
+    return reports.reduce((sum, { count }) => sum + count, 0);
+  };
+  for (let nth = 0; nth < 2; nth++) await answers(proxy, ATTACKER);
+  assert.equal(refused(), FAILURES_TO_EJECT);
+  for (let nth = 0; nth < 2; nth++) await answers(proxy, VISITOR);
+  assert.equal(refused(), FAILURES_TO_EJECT);
+});

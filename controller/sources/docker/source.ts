@@ -18,7 +18,7 @@ import { RetainedRoutes } from './routes/retained-routes.ts';
 import { originOf } from './routes/site-reading.ts';
 import { translate as toRoutes } from './routes/translate.ts';
 import { TargetHealth } from './target-health.ts';
-import { ContainerStore, type UnreadableContainer } from './watch/container-store.ts';
+import { ContainerStore, repairOf, type UnreadableContainer } from './watch/container-store.ts';
 import { createDraining } from './watch/draining.ts';
 import { Reflector } from './watch/reflector.ts';
 
@@ -165,5 +165,5 @@ const notInspected = (container: UnreadableContainer): UndatedProblem => ({
   origin: originOf(container),
   domain: null,
   code: 'not_inspected',
-  message: `${container.reason}; the container stays as it was last seen`,
+  message: `${container.reason}; the container stays as it was last seen: ${repairOf(container.name)}`,
 });

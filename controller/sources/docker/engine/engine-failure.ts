@@ -2,12 +2,22 @@ import { type EngineAddress, formatEngineAddress } from './engine-address.ts';
 
 /** A request to the engine failed. The message is one line: what is wrong, where, and what to do. */
 export class EngineFailure extends Error {
-  /** Whether the engine responded: it can't do what was requested, but may do other things. Not if access is refused in general. */
-  readonly isResponse: boolean;
+  /**
+   * Whether the engine may do other things than what was requested: it responded, or only didn't in time. Not if access is refused in
+   * general.
+   */
+  readonly isOfRequest: boolean;
 
-  constructor(message: string, isResponse = false) {
+  constructor(message: string, isOfRequest = false) {
     super(message);
-    this.isResponse = isResponse;
+    this.isOfRequest = isOfRequest;
+  }
+}
+
+/** The engine has not responded within this time (ms). */
+export class LateResponse extends Error {
+  constructor(ms: number) {
+    super(`no response within ${ms / 1_000} s`);
   }
 }
 
@@ -23,7 +33,10 @@ export function engineFailure(address: EngineAddress, what: string, error: unkno
       `the container engine at ${where} refuses to ${what} (403); a socket proxy has to allow containers, events and version`,
     );
   const reason = String(message ?? error).trim();
-  return new EngineFailure(`the container engine at ${where} could not ${what}: ${reason}`, typeof statusCode === 'number');
+  return new EngineFailure(
+    `the container engine at ${where} could not ${what}: ${reason}`,
+    typeof statusCode === 'number' || error instanceof LateResponse,
+  );
 }
 
 function byCode(address: EngineAddress, where: string, code: string): string | undefined {

@@ -5,7 +5,7 @@ import { Agent } from '../../../../shared/runtime/http/node-http.ts';
 import { type ContainerSummary, readSummary } from './container-summary.ts';
 import { type EngineAddress, formatEngineAddress } from './engine-address.ts';
 import { type EngineEvent, readEvent } from './engine-event.ts';
-import { EngineFailure, engineFailure } from './engine-failure.ts';
+import { EngineFailure, engineFailure, LateResponse } from './engine-failure.ts';
 
 /**
  * A session with a container engine, with read requests only: version, events, the list of containers, and single containers. Each
@@ -14,8 +14,8 @@ import { EngineFailure, engineFailure } from './engine-failure.ts';
 export interface EngineSession {
   /** All containers, running or not. */
   list(): Promise<ContainerSummary[]>;
-  /** @returns undefined if it no longer exists. */
-  inspect(id: string): Promise<Dockerode.ContainerInspectInfo | undefined>;
+  /** `withinMs` is the time limit. @returns undefined if it no longer exists. */
+  inspect(id: string, withinMs?: number): Promise<Dockerode.ContainerInspectInfo | undefined>;
   /**
    * Reports events from now on, and those since `since` (ms since 1970) as far as the engine remembers. Resolves once the engine has
    * started to respond, or after a second, because some engines respond only with the first event. `ended` is called once with the reason
@@ -93,9 +93,9 @@ function session(tools: EngineTools, docker: Dockerode, agent: Agent): EngineSes
       if (!Array.isArray(listed)) throw engineFailure(tools.address, 'list containers', new Error('the response was truncated'));
       return listed.map(readSummary).filter((one) => one !== undefined);
     },
-    inspect: async (id) => {
+    inspect: async (id, withinMs) => {
       try {
-        const found = await within(tools, 'inspect a container', docker.getContainer(id).inspect().catch(undefinedIfGone));
+        const found = await within(tools, 'inspect a container', docker.getContainer(id).inspect().catch(undefinedIfGone), withinMs);
         if (found === undefined) return undefined;
         if (typeof found?.Id !== 'string') throw new Error('the response was truncated');
         return found;
@@ -148,9 +148,9 @@ function undefinedIfGone(error: unknown): undefined {
 }
 
 /** Limits the time for a response. */
-async function within<T>({ clock, address }: EngineTools, what: string, answer: Promise<T>): Promise<T> {
+async function within<T>({ clock, address }: EngineTools, what: string, answer: Promise<T>, ms = ANSWER_MS): Promise<T> {
   const late = Promise.withResolvers<never>();
-  const cancel = clock.after(ANSWER_MS, () => late.reject(new Error(`no response within ${ANSWER_MS / 1_000} s`)));
+  const cancel = clock.after(ms, () => late.reject(new LateResponse(ms)));
   try {
     return await Promise.race([answer, late.promise]);
   } catch (error) {

@@ -1,11 +1,15 @@
 import { LABEL_PREFIX } from '../../../../shared/name.ts';
 import { type Container, readContainer } from '../engine/container.ts';
 import type { ContainerSummary } from '../engine/container-summary.ts';
-import type { EngineSession } from '../engine/engine.ts';
+import { ANSWER_MS, type EngineSession } from '../engine/engine.ts';
 import { EngineFailure } from '../engine/engine-failure.ts';
+import { originOf } from '../routes/site-reading.ts';
 
 /** How many containers are inspected at a time: an engine that is starting containers has other work too. */
 const INSPECTIONS_AT_ONCE = 8;
+
+/** The time limit for inspecting a container again that could not be inspected the last time (ms): all others wait meanwhile. */
+const AGAIN_MS = 2_000;
 
 type Entry = {
   container: Container;
@@ -109,7 +113,8 @@ export class ContainerStore {
    * Inspects the containers found by events or the list. If the engine can't inspect some of several, or the same ones again, they stay as
    * they were: a damaged container must not stop the discovery of others.
    * @returns whether anything changed.
-   * @throws EngineFailure if the engine fails as a whole, or if it is unknown what a container that may be running was before.
+   * @throws EngineFailure if the engine fails as a whole, or if it is unknown what a container that may be running was before. Its message
+   * is the same each time.
    */
   async inspectDirty(session: EngineSession): Promise<boolean> {
     const waiting = [...this.dirty];
@@ -118,7 +123,7 @@ export class ContainerStore {
     const texts = new Map(this.lastList.map((one) => [one.id, one]));
     let changed = false;
     let inspected = 0;
-    const failures = new Map<string, EngineFailure>();
+    const failed = new Map<string, EngineFailure>();
     const one = async () => {
       for (let id = waiting.pop(); id !== undefined; id = waiting.pop()) {
         const listed = texts.get(id);
@@ -126,16 +131,17 @@ export class ContainerStore {
           if (await this.inspectOne(session, id, listed ? JSON.stringify(listed) : '')) changed = true;
           inspected++;
         } catch (error) {
-          if (!(error instanceof EngineFailure && error.isResponse)) throw error;
-          failures.set(id, error);
+          if (!(error instanceof EngineFailure && error.isOfRequest)) throw error;
+          failed.set(id, error);
         }
       }
     };
     try {
       await Promise.all(Array.from({ length: Math.min(INSPECTIONS_AT_ONCE, waiting.length) }, one));
+      const failures = [...failed].sort(([a], [b]) => (a < b ? -1 : 1));
       // A list may name nothing else to inspect than what is known to be damaged.
-      const [news] = [...failures].filter(([id]) => !this.unreadable.has(id));
-      if (inspected === 0 && news !== undefined) throw news[1];
+      const needed = failures.filter(([id]) => (inspected === 0 ? !this.unreadable.has(id) : this.isNeeded(id, texts.get(id))));
+      if (needed.length > 0) throw missing(needed, texts);
       for (const [id, failure] of failures) {
         if (this.doWithout(id, texts.get(id), failure)) changed = true;
       }
@@ -148,24 +154,27 @@ export class ContainerStore {
     return changed;
   }
 
-  /** A container can't be inspected. It is tried again after the next list. @returns whether anything changed. @throws the failure. */
+  /** Whether no list is complete without it: routes of an earlier run may be its own, which a list without it could remove. */
+  private isNeeded(id: string, listed: ContainerSummary | undefined): boolean {
+    return !this.isComplete && !this.entries.has(id) && !(listed !== undefined && STOPPED.has(listed.state));
+  }
+
+  /** A container can't be inspected. It is tried again after the next list. @returns whether anything changed. */
   private doWithout(id: string, listed: ContainerSummary | undefined, failure: EngineFailure): boolean {
     const entry = this.entries.get(id);
-    const known = this.unreadable.get(id)?.reason;
-    const name = listed?.name ?? entry?.container.name ?? id.slice(0, 12);
+    const known = this.unreadable.get(id);
     if (listed !== undefined && STOPPED.has(listed.state)) {
       const { labels, state } = listed;
-      const container = readContainer({ Id: id, Name: name, Config: { Labels: labels }, State: { Status: state } });
+      const container = readContainer({ Id: id, Name: listed.name, Config: { Labels: labels }, State: { Status: state } });
       this.entries.set(id, { container: { ...(entry?.container ?? container), status: container.status }, text: '', listed: '' });
     } else if (entry !== undefined) this.entries.set(id, { ...entry, listed: '' });
-    // Routes of an earlier run may be its own, so a list without it could remove them.
-    else if (!this.isComplete) throw failure;
-    this.unreadable.set(id, { id, name, reason: failure.message });
-    return known !== failure.message;
+    if (known !== undefined) return false;
+    this.unreadable.set(id, { id, name: listed?.name ?? entry?.container.name ?? id.slice(0, 12), reason: failure.message });
+    return true;
   }
 
   private async inspectOne(session: EngineSession, id: string, listed: string): Promise<boolean> {
-    const found = await session.inspect(id);
+    const found = await session.inspect(id, this.unreadable.has(id) ? AGAIN_MS : ANSWER_MS);
     if (this.overtaken.has(id)) return false;
     const wasUnreadable = this.unreadable.delete(id);
     if (found === undefined) return this.forget(id);
@@ -183,6 +192,19 @@ export class ContainerStore {
     this.unreadable.delete(id);
     return this.entries.delete(id);
   }
+}
+
+/** What there is to do about a container that can't be inspected. */
+export const repairOf = (name: string): string => `recreate it, if need be after docker rm -f ${name}, or restart the engine`;
+
+/** Nothing can be said about these containers, nor therefore about all. */
+function missing(failures: readonly (readonly [string, EngineFailure])[], texts: ReadonlyMap<string, ContainerSummary>): EngineFailure {
+  const [[id, failure] = ['', new EngineFailure('')]] = failures;
+  const name = texts.get(id)?.name ?? id.slice(0, 12);
+  const more = failures.length > 1 ? ` and ${failures.length - 1} more` : '';
+  return new EngineFailure(
+    `${originOf({ id, name })}${more}: ${failure.message}; no container is used anew until it can be inspected: ${repairOf(name)}`,
+  );
 }
 
 export function hasOwnLabel(labels: Readonly<Record<string, string>>): boolean {

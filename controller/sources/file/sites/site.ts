@@ -45,7 +45,7 @@ export function readSite(site: SiteBlock, taken: Map<Domain, Position>, shared: 
   }
   const draft = emptyDraft();
   blockReader(NO_MATCHERS, shared)(site.block, 'site', draft);
-  reportSilence(draft, first ?? site.block.open, report);
+  reportSilence(draft, site.block.open, report);
   keepToTheirPool(draft);
   reportTransports(draft, report);
   reportWithoutEffect(draft, report);

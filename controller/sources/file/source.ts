@@ -9,6 +9,7 @@ import { type Diagnostic, formatDiagnostic } from './diagnostics/diagnostics.ts'
 import { FILE_SOURCE } from './sites/site.ts';
 import type { Environment } from './variables/read-context.ts';
 import { areSame, COARSE_MS, type FoundFiles, lacks, mayHideChanges, wereSteady } from './watching/found-files.ts';
+import { createPatience, mayBeIncomplete } from './watching/incomplete.ts';
 import { createSettle } from './watching/settle.ts';
 import { trace } from './watching/trace.ts';
 import { type Watch, watchDirectories } from './watching/watch.ts';
@@ -39,6 +40,9 @@ export function createFileSource(options: { path: string; clock: Clock; log: Log
   let cancelLook: () => void = () => undefined;
   let cancelSecondLook: () => void = () => undefined;
   let latest: Snapshot | undefined;
+  /** The inputs of the latest version without errors. */
+  let listed: FoundFiles | undefined;
+  const patience = createPatience(clock);
   let reading: Promise<unknown> = Promise.resolve();
   const withTransitionTimes = createTransitionTimes(clock);
   let readings: readonly Reading[] = [];
@@ -60,6 +64,8 @@ export function createFileSource(options: { path: string; clock: Clock; log: Log
     if (!emitSnapshot) return;
     reported = seen;
     latest = snapshot;
+    if (snapshot.kind === 'listed') listed = seen;
+    patience.end();
     cancelSecondLook();
     if (mayHideChanges(seen, clock.now())) cancelSecondLook = clock.after(COARSE_MS, () => void inTurn(lookAgain).catch(failed));
     readings = withTransitionTimes([readingOf(path, snapshot, readings[0]?.domains ?? [])]);
@@ -103,6 +109,20 @@ export function createFileSource(options: { path: string; clock: Clock; log: Log
     return left > 0;
   };
 
+  /** Whether the rest of the files is probably still being written; then they are checked again later. */
+  const isPerhapsIncomplete = (seen: FoundFiles, snapshot: Snapshot, again: () => void): boolean => {
+    if (snapshot.kind === 'failed' || listed === undefined) return false;
+    const domains = new Set<string>(snapshot.routes.map(({ domain }) => domain));
+    const lost = (readings[0]?.domains ?? []).filter((domain) => !domains.has(domain));
+    if (!mayBeIncomplete(seen, listed, path, lost.length > 0)) return false;
+    const { left, isNew } = patience.with(seen);
+    cancelLook();
+    if (left <= 0) return false;
+    cancelLook = clock.after(left, again);
+    if (isNew) log.info({ path, lost: lost.slice(0, 20) }, 'the config file may be incomplete: it is applied once nothing more is written');
+    return true;
+  };
+
   const failed = (error: unknown) => log.warn({ path, error: String(error) }, 'the config file could not be checked; trying again');
 
   const run = async (signal: AbortSignal, emit: (snapshot: Snapshot) => void): Promise<void> => {
@@ -110,8 +130,8 @@ export function createFileSource(options: { path: string; clock: Clock; log: Log
       const seen = findFiles();
       if ((reported !== undefined && areSame(seen, reported)) || isMissingForAMoment(seen, settle.poke)) return;
       const { snapshot, after } = await read(seen);
-      if (after !== undefined) conclude(after, snapshot);
-      else settle.poke();
+      if (after === undefined) settle.poke();
+      else if (!isPerhapsIncomplete(after, snapshot, settle.poke)) conclude(after, snapshot);
     };
     const settle = createSettle(clock, () => inTurn(readIfChanged).catch(failed));
     watch = watchDirectories(path, log, settle.poke);

@@ -4,7 +4,7 @@ import { areSame, type FoundFiles, lacks, wereSteady } from './found-files.ts';
 import { MISSING } from './trace.ts';
 
 const found = (...entries: [path: string, identity: string, within?: string | null, changedAt?: number][]): FoundFiles =>
-  new Map(entries.map(([path, identity, within = 'd', changedAt = 0]) => [path, { identity, within, changedAt }]));
+  new Map(entries.map(([path, identity, within = 'd', changedAt = 0]) => [path, { identity, within, changedAt, file: null }]));
 
 test('equal identities are equal, and different inputs are not', () => {
   assert.ok(areSame(found(['a', '1']), found(['a', '1'])));

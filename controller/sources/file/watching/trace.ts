@@ -12,6 +12,8 @@ export type Traced = {
   readonly within: string | null;
   /** When it was last changed or created, by the clock of its file system (ms since 1970); 0 if it is missing. */
   readonly changedAt: number;
+  /** The file itself, which a write in place does not change, unlike a rename; null if it is missing. */
+  readonly file: { readonly inode: string; readonly size: number } | null;
 };
 
 export type FileTrace = {
@@ -51,21 +53,22 @@ function tracePath(path: string, walk: Walk): Traced {
   } catch (error) {
     // A file that may not be inspected is still read: the attempt gives the reason. Its changes show in its parent directories.
     keyOf(nearest(dirname(path)), walk);
-    return { identity: `unreadable: ${String(error)}`, within: null, changedAt: 0 };
+    return { identity: `unreadable: ${String(error)}`, within: null, changedAt: 0, file: null };
   }
 }
 
 function follow(path: string, walk: Walk, links: number): Traced {
   const directory = directoryOf(dirname(path), walk, links);
-  if (directory === null) return { identity: MISSING, within: null, changedAt: 0 };
+  if (directory === null) return { identity: MISSING, within: null, changedAt: 0, file: null };
   const within = keyOf(directory, walk);
   const at = join(directory, basename(path));
   const entry = entryOf(at);
-  if (entry === undefined || links > MAX_LINKS) return { identity: MISSING, within, changedAt: 0 };
+  if (entry === undefined || links > MAX_LINKS) return { identity: MISSING, within, changedAt: 0, file: null };
   if (entry.isSymbolicLink()) return follow(resolve(directory, readlinkSync(at)), walk, links + 1);
   if (entry.isDirectory()) keyOf(at, walk);
   const { dev, ino, size, mtimeNs, ctimeNs } = entry;
-  return { identity: `${dev}:${ino}:${size}:${mtimeNs}:${ctimeNs}`, within, changedAt: Number(entry.ctimeMs) };
+  const file = { inode: `${dev}:${ino}`, size: Number(size) };
+  return { identity: `${file.inode}:${size}:${mtimeNs}:${ctimeNs}`, within, changedAt: Number(entry.ctimeMs), file };
 }
 
 /** The directory that a path leads to, following links; null if there is none. Links on the way are added to the watched directories. */

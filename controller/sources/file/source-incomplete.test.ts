@@ -1,0 +1,92 @@
+import assert from 'node:assert/strict';
+import { appendFile, rename, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { setTimeout as wait } from 'node:timers/promises';
+import type { Clock } from '../../../shared/runtime/clock.ts';
+import { follow, site, temporary, withoutPolls } from './testing/file-source.ts';
+import { REST_MS } from './watching/incomplete.ts';
+
+/** Long enough for a version that does not wait (ms). */
+const PAUSE_MS = 500;
+
+/** A clock whose long times never end: what happens has not waited. */
+const impatient: Clock = {
+  ...withoutPolls,
+  after: (ms, act) => (ms < REST_MS / 2 ? withoutPolls.after(ms, act) : () => undefined),
+};
+
+const FENCED = `a.example {\n  import rules\n  respond "a"\n}\n`;
+const RULES = 'rate_limit 9/s\nrate_limit 90/m\n';
+
+/** A running source for a file with two sites and an import, after its first snapshot. */
+async function running(t: TestContext, clock: Clock = withoutPolls) {
+  const directory = await temporary(t);
+  const path = join(directory, 'Sluicefile');
+  const rules = join(directory, 'rules');
+  await writeFile(rules, RULES);
+  await writeFile(path, FENCED + site('b'));
+  const following = follow(t, path, clock);
+  await following.next();
+  return { directory, path, rules, ...following };
+}
+
+test('a file that is written in place with a pause between two sites loses none of them', async (t) => {
+  const { path, next, rest } = await running(t);
+  await writeFile(path, FENCED);
+  await wait(PAUSE_MS);
+  assert.deepEqual(rest(), []);
+  await appendFile(path, site('b') + site('c'));
+  assert.equal((await next()).gist, 'a.example b.example c.example');
+});
+
+test('each part that arrives gives the rest more time, also after one with an error', async (t) => {
+  const { path, next, rest } = await running(t);
+  await writeFile(path, 'a.example {\n');
+  assert.match((await next()).gist, /^failed: /);
+  await writeFile(path, FENCED);
+  for (let part = 0; part < 3; part++) {
+    await wait(REST_MS * 0.6);
+    await appendFile(path, `# ${part}\n`);
+  }
+  assert.deepEqual(rest(), []);
+  await appendFile(path, site('b'));
+  assert.equal((await next()).gist, 'a.example b.example');
+});
+
+test('a site that is deleted in place is gone once nothing more has been written for a while', async (t) => {
+  const { path, next } = await running(t);
+  await writeFile(path, FENCED);
+  const { gist, tookMs } = await next();
+  assert.equal(gist, 'a.example');
+  assert.ok(tookMs >= REST_MS - 300, `${tookMs} ms`);
+});
+
+test('a site does not lose the rules of an import that is written in place with a pause', async (t) => {
+  const { rules, source, next, rest } = await running(t);
+  await writeFile(rules, 'rate_limit 9/s\n');
+  await wait(PAUSE_MS);
+  assert.deepEqual(rest(), []);
+  await appendFile(rules, 'rate_limit 90/m\nrate_limit 900/h\n');
+  await next();
+  const reloaded = await source.reload();
+  assert.ok(reloaded.kind === 'listed');
+  const [site] = reloaded.routes;
+  assert.deepEqual([site?.rate_limit_rps, site?.rate_limits?.length], [9, 2]);
+});
+
+test('what has all its sites, or was written elsewhere and renamed, is applied at once', async (t) => {
+  const { directory, path, next } = await running(t, impatient);
+  await writeFile(path, FENCED.replace('"a"', '404') + site('b'));
+  assert.equal((await next()).gist, 'a.example b.example');
+  await writeFile(join(directory, 'new'), site('b'));
+  await rename(join(directory, 'new'), path);
+  assert.equal((await next()).gist, 'b.example');
+});
+
+test('a reload applies the file as it is', async (t) => {
+  const { path, source, next } = await running(t, impatient);
+  await writeFile(path, FENCED);
+  await source.reload();
+  assert.equal((await next()).gist, 'a.example');
+});

@@ -9,14 +9,15 @@ import { describeTakenBy, runningInstance } from '../shared/runtime/process/runn
 import type { Random } from '../shared/runtime/random.ts';
 import { TAKEOVER_SOCKET } from '../shared/wire/takeover.ts';
 import { openLog } from './access-log/log-output.ts';
-import { listenOrUsageError } from './listen-error.ts';
-import { listenedPorts, requireDistinctPorts } from './settings/ports.ts';
+import { listenOrUsageError, withListenReason } from './listen-error.ts';
+import { type ClosedPort, closedPort, ownUseOf, requireDistinctPorts, wantedPorts } from './settings/ports.ts';
 import {
   type DataplaneSettings,
   type EffectiveSettings,
   effectiveSettings,
   requireTrustedProxies,
   trafficSettings,
+  withClosedPorts,
 } from './settings/settings.ts';
 import { prepareStateDir } from './settings/state-directory.ts';
 import { bootId } from './table/controllers/confirmation.ts';
@@ -49,12 +50,12 @@ export async function boot(base: DataplaneSettings, { clock, random, log }: Runt
   const keyring = openKeyring(base.stateDir, { clock, random, log });
   const takeover = base.takeover ? await takeoverStep(base.stateDir, () => startTakeover(base.stateDir, clock, log)) : null;
   const restored = await restore(base.stateDir, clock, log, { boot: bootId(), takenOver: takeover !== null });
-  const atBoot = effectiveSettings(base, restored.globals);
-  requireDistinctPorts(atBoot.settings);
-  requireTrustedProxies(atBoot.settings);
-  requireRoots(atBoot.settings.acmeRoot);
-  const dns = await dnsSettingsOf(atBoot.settings);
-  if (takeover === null) await requirePorts(atBoot.settings);
+  const wanted = effectiveSettings(base, restored.globals);
+  requireDistinctPorts(wanted.settings);
+  requireTrustedProxies(wanted.settings);
+  requireRoots(wanted.settings.acmeRoot);
+  const dns = await dnsSettingsOf(wanted.settings);
+  const atBoot = withClosedPorts(wanted, await closedPorts(wanted.settings, takeover !== null));
   requireAccessLog(atBoot.settings.accessLog, log);
   return { base, atBoot, dns, keyring, restored, takeover };
 }
@@ -93,12 +94,38 @@ async function startTakeover(stateDir: string, clock: Clock, log: Log): Promise<
 }
 
 /**
- * Checks that the ports are free: with SO_REUSEPORT, another process on the same port would silently share the traffic. @throws UsageError.
+ * Checks that the ports are free: with SO_REUSEPORT, another process on the same port would silently share the traffic. The predecessor of a
+ * takeover does so on purpose.
+ * @returns the ports of the config file that can't be opened: they were saved before they were tried, or were taken since. All of them may be
+ * closed if they were saved, because the controller that could correct them needs the Admin API.
+ * @throws UsageError for a port of a flag, and if no port of a supervisor's config file can be opened.
  */
-async function requirePorts(settings: DataplaneSettings): Promise<void> {
-  for (const { port, flag } of listenedPorts(trafficSettings(settings)))
-    await listenOrUsageError(flag, () => probePort(settings.bind, port), port);
+async function closedPorts(settings: DataplaneSettings, takesOver: boolean): Promise<ClosedPort[]> {
+  const { bind, origins, supervisorGlobals } = settings;
+  const all = wantedPorts(trafficSettings(settings));
+  const closed: ClosedPort[] = [];
+  for (const { port, flag } of all) {
+    const isNamedInFile = [origins.bind, flag === '--http-port' ? origins.httpPort : origins.httpsPort].includes('file');
+    if (takesOver && !isNamedInFile) continue;
+    const open = () => (takesOver ? probePort(bind, port, true) : probePort(bind, port));
+    if (!isNamedInFile) await listenOrUsageError(flag, open, port);
+    else {
+      const reason = ownUseOf(settings, port) ?? (await withListenReason(open).then(() => null, reasonIn));
+      if (reason !== null) closed.push(closedPort(port, flag, reason));
+    }
+  }
+  if (closed.length < all.length) return closed;
+  // The predecessor may belong to another user, and pass its sockets on.
+  if (takesOver) return [];
+  const [first] = closed;
+  if (supervisorGlobals !== null && first !== undefined)
+    throw new UsageError(
+      `${NAME} dataplane: can't listen on ${first.port}: ${first.reason}; name another with ${first.setting} in the config file`,
+    );
+  return closed;
 }
+
+const reasonIn = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
 /**
  * Errors that only a change of the setting or of the directory can end. Others, such as a full disk, must not keep the proxy from starting.

@@ -23,7 +23,7 @@ import { createMetrics, type Metrics } from './metrics/metrics.ts';
 import { StatePublisher } from './publish/publisher.ts';
 import { LiveSettings } from './settings/live-settings.ts';
 import { watchPassthrough } from './settings/passthrough-port.ts';
-import { httpsPorts } from './settings/ports.ts';
+import { closedWarning, httpsPorts, listenedPorts, ownUseOf } from './settings/ports.ts';
 import { type DataplaneSettings, trafficSettings, WHY_NO_ACME } from './settings/settings.ts';
 import { ownAddresses } from './status/own-addresses.ts';
 import { Readiness } from './status/readiness.ts';
@@ -52,7 +52,10 @@ export function createComponents(
   const publisher = new StatePublisher(initialRoutes(restored), trafficSettings(settings));
   const certificates: CertificateKeeper = { store: (frame) => https.apply(frame), remove: (frame) => https.removeApplied(frame) };
   const table = new LiveTable({ restored, publisher, clock, random, certificates });
-  const readiness = new Readiness(table, restored);
+  const readiness = new Readiness(table, restored, () => ({
+    open: listenedPorts(trafficSettings(live.settings)).length,
+    closed: live.settings.closedPorts.map(closedWarning),
+  }));
   const ledger = createLedger(WorkerPool.slots(settings.workers));
   const health = new Health({
     ...{ clock, random, log, targets: ledger.targets },
@@ -140,10 +143,15 @@ export function createComponents(
       emit({ kind: 'worker', worker, state, reason });
     },
   });
-  const live = new LiveSettings(base, atBoot, {
+  const live: LiveSettings = new LiveSettings(base, atBoot, {
     publisher,
     log,
-    probePort: (bind, port) => withListenReason(() => probePort(bind, port)),
+    globals: base.supervisorGlobals ?? restored.globals,
+    probePort: async (bind, port) => {
+      const use = ownUseOf({ ...live.settings, bind }, port);
+      if (use !== null) throw new Error(use);
+      await withListenReason(() => probePort(bind, port));
+    },
     listenersMoved: () =>
       withListenReason(() => {
         const { unmoved } = workers;

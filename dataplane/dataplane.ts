@@ -18,7 +18,7 @@ import { listenOnPorts, listenOrUsageError } from './listen-error.ts';
 import { overviewParts, sensitiveDirectories, statusOf } from './overview-parts.ts';
 import { UnacknowledgedError } from './publish/publisher.ts';
 import { exposedDirectories } from './settings/exposed-directories.ts';
-import { httpPorts, httpsPorts, listenedPorts } from './settings/ports.ts';
+import { listenedPorts, RETRY_PORTS_MS } from './settings/ports.ts';
 import { requireTokenForOthers, requireViewToken } from './settings/remote-admin.ts';
 import { type DataplaneSettings, trafficSettings, usesHttps } from './settings/settings.ts';
 import { explain } from './status/explain.ts';
@@ -118,6 +118,7 @@ export async function startDataplane(base: DataplaneSettings, runtime: ProcessCo
       for (const rates of Object.values(components.ledger.rates)) rates.sweep(clock.now());
     }),
     clock.every(AGGREGATION_MS, () => void components.analytics.aggregate()),
+    clock.every(RETRY_PORTS_MS, () => void live.retry()),
     watchMemory(workers, { clock, log, drainMs: () => live.settings.drainTimeoutMs }),
   ];
   let isLeaving = false;
@@ -367,13 +368,18 @@ async function endServing(
 function announce({ table, live }: Components, settings: DataplaneSettings, { log }: Runtime): void {
   for (const warning of [...live.warnings, ...exposedDirectories(sensitiveDirectories(settings))]) log.warn(warning);
   for (const advice of tcpMigrationAdvice()) log.info(advice);
-  const { httpsPort } = trafficSettings(settings);
+  const ports = listenedPorts(trafficSettings(settings));
   const at = settings.bind ?? '*';
-  const places = (ports: readonly number[]): string => ports.map((port) => `${at}:${port}`).join(' ');
+  const places = (of: string): string =>
+    ports
+      .filter(({ flag }) => flag === of)
+      .map(({ port }) => `${at}:${port}`)
+      .join(' ');
+  const https = places('--https-port');
   log.info(
     {
-      http: places(httpPorts(settings)),
-      ...(httpsPort !== null && { https: places(httpsPorts(settings)) }),
+      http: places('--http-port'),
+      ...(https !== '' && { https }),
       admin: `${settings.adminTlsCert === null ? '' : 'https://'}${settings.adminListen}`,
       socket: settings.adminSocket,
       workers: settings.workers,

@@ -2,13 +2,22 @@ import type { Log } from '../../shared/runtime/log/log.ts';
 import type { Globals } from '../../shared/settings.ts';
 import type { SettingStatus } from '../../shared/wire/status.ts';
 import type { Publisher } from '../publish/publisher.ts';
-import { listenedPorts, portsProblem } from './ports.ts';
-import { type DataplaneSettings, type EffectiveSettings, effectiveSettings, movesListeners, trafficSettings } from './settings.ts';
+import { type ClosedPort, closedPort, listenedPorts, portsProblem, wantedPorts } from './ports.ts';
+import {
+  type DataplaneSettings,
+  type EffectiveSettings,
+  effectiveSettings,
+  movesListeners,
+  trafficSettings,
+  withClosedPorts,
+} from './settings.ts';
 
 /** The dependencies of a change of settings. */
 export type LiveSettingsTools = {
   readonly publisher: Publisher;
   readonly log: Log;
+  /** The globals that were in effect at the start. */
+  readonly globals: Globals;
   /** Checks that a port is free. @throws a readable error. */
   probePort(bind: string | null, port: number): Promise<void>;
   /** Checks that every worker listens on the published port. @throws like `probePort` if one can't. */
@@ -20,12 +29,16 @@ const MAIN_PORTS = 2;
 
 /**
  * The settings in effect. A new port is opened before the old one is closed, and existing connections are kept. If the
- * new port can't be opened, nothing changes.
+ * new port can't be opened, nothing changes, until it can. Ports that could not be opened at the start do not prevent other changes.
  */
 export class LiveSettings {
   private readonly base: DataplaneSettings;
   private readonly tools: LiveSettingsTools;
   private current: EffectiveSettings;
+  /** The globals that are wanted, which may not be in effect yet. */
+  private globals: Globals;
+  /** Whether a port could not be opened, and is to be tried again. */
+  private waits: boolean;
   /** Serializes changes. */
   private last: Promise<void> = Promise.resolve();
 
@@ -33,6 +46,8 @@ export class LiveSettings {
     this.base = base;
     this.current = atBoot;
     this.tools = tools;
+    this.globals = tools.globals;
+    this.waits = atBoot.settings.closedPorts.length > 0;
   }
 
   get settings(): DataplaneSettings {
@@ -49,11 +64,32 @@ export class LiveSettings {
 
   /** Applies the globals of the config file. Resolves when they are in effect, or the warnings say why not. */
   apply(globals: Globals): Promise<void> {
-    this.last = this.last.then(() => this.change(globals));
+    this.globals = globals;
+    return this.queue(() => this.change(globals, []));
+  }
+
+  /** Tries ports again that could not be opened. Only warnings that are new are logged. */
+  retry(): Promise<void> {
+    return this.queue(async () => {
+      if (this.waits && (await this.couldOpen())) await this.change(this.globals, this.current.warnings);
+    });
+  }
+
+  /** Whether trying again would open a port. */
+  private async couldOpen(): Promise<boolean> {
+    const before = this.current.settings;
+    const { settings: wanted } = effectiveSettings(this.base, this.globals, before);
+    if (portsProblem(wanted) !== null) return false;
+    const closed = await this.stillClosed(wanted, before).catch(() => null);
+    return closed !== null && (closed.length < before.closedPorts.length || movesListeners(before, wanted));
+  }
+
+  private queue(change: () => Promise<void>): Promise<void> {
+    this.last = this.last.then(change);
     return this.last;
   }
 
-  private async change(globals: Globals): Promise<void> {
+  private async change(globals: Globals, known: readonly string[]): Promise<void> {
     const { tools } = this;
     const before = this.current.settings;
     const wanted = effectiveSettings(this.base, globals, before);
@@ -61,9 +97,10 @@ export class LiveSettings {
       await this.applyWanted(wanted, before);
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
-      if (movesListeners(before, wanted.settings))
-        await this.publish(effectiveSettings(this.base, globals, before, reason)).catch(this.logUnserved);
-      else {
+      if (movesListeners(before, wanted.settings)) {
+        const kept = withClosedPorts(effectiveSettings(this.base, globals, before, reason), before.closedPorts);
+        await this.publish(kept).catch(this.logUnserved);
+      } else {
         this.logUnserved(error);
         this.current = {
           ...this.current,
@@ -71,27 +108,44 @@ export class LiveSettings {
         };
       }
     }
-    for (const warning of this.current.warnings) tools.log.warn(warning);
+    for (const warning of this.current.warnings) if (!known.includes(warning)) tools.log.warn(warning);
   }
 
   private async applyWanted(wanted: EffectiveSettings, before: DataplaneSettings): Promise<void> {
-    const { bind } = wanted.settings;
-    const problem = portsProblem(wanted.settings);
+    const { settings } = wanted;
+    const problem = portsProblem(settings);
     if (problem !== null) throw new Error(problem);
-    const open = new Set(listenedPorts(trafficSettings(before)).map(({ port }) => port));
-    const all = listenedPorts(trafficSettings(wanted.settings));
-    for (const { port } of all) if (!open.has(port)) await this.probe(bind, port, all.length > MAIN_PORTS);
-    await this.publish(wanted);
-    if (movesListeners(before, wanted.settings)) await this.tools.listenersMoved();
+    this.waits = true;
+    const closed = await this.stillClosed(settings, before);
+    this.waits = closed.length > 0;
+    const next = withClosedPorts(wanted, closed);
+    await this.publish(next);
+    const opened = before.closedPorts.filter(({ port }) => !closed.some((one) => one.port === port)).map(({ port }) => port);
+    if (opened.length > 0 || movesListeners(before, settings)) await this.tools.listenersMoved();
+    if (opened.length > 0) this.tools.log.info({ ports: opened }, 'ports that could not be opened are open now');
   }
 
-  /** With several ports, the reason names the one that is not free. */
-  private async probe(bind: string | null, port: number, several: boolean): Promise<void> {
-    try {
-      await this.tools.probePort(bind, port);
-    } catch (error) {
-      throw error instanceof Error && several ? new Error(`port ${port}: ${error.message}`) : error;
+  /** The ports that were closed before, and still can't be opened. @throws if another port can't be opened. */
+  private async stillClosed(wanted: DataplaneSettings, before: DataplaneSettings): Promise<ClosedPort[]> {
+    const open = new Set(listenedPorts(trafficSettings(before)).map(({ port }) => port));
+    const all = wantedPorts(trafficSettings(wanted));
+    const closed: ClosedPort[] = [];
+    for (const { port, flag } of all) {
+      if (open.has(port)) continue;
+      const reason = await this.obstacle(wanted.bind, port);
+      if (reason === null) continue;
+      if (!before.closedPorts.some((one) => one.port === port))
+        throw new Error(all.length > MAIN_PORTS ? `port ${port}: ${reason}` : reason);
+      closed.push(closedPort(port, flag, reason));
     }
+    return closed;
+  }
+
+  private obstacle(bind: string | null, port: number): Promise<string | null> {
+    return this.tools.probePort(bind, port).then(
+      () => null,
+      (error: unknown) => (error instanceof Error ? error.message : String(error)),
+    );
   }
 
   private readonly logUnserved = (error: unknown): void => {

@@ -1,6 +1,7 @@
 import { MAX_PORTS } from '../../shared/limits.ts';
 import { NAME } from '../../shared/name.ts';
 import { UsageError } from '../../shared/runtime/flags.ts';
+import { splitAddress } from '../../shared/values/address.ts';
 import type { TrafficSettings } from '../traffic/protocol.ts';
 
 type PortSettings = {
@@ -15,14 +16,51 @@ type PortSettings = {
 export const httpPorts = ({ httpPort, otherHttpPorts }: PortSettings): readonly number[] => [httpPort, ...otherHttpPorts];
 export const httpsPorts = ({ httpsPort, otherHttpsPorts }: PortSettings): readonly number[] => [httpsPort, ...otherHttpsPorts];
 
+/** A port of the config file that can't be opened at the moment, and why. */
+export type ClosedPort = { readonly port: number; readonly setting: 'http_port' | 'https_port'; readonly reason: string };
+
+/** How often ports that can't be opened are tried again (ms). */
+export const RETRY_PORTS_MS = 10_000;
+
+/** `flag` as in `wantedPorts`. */
+export const closedPort = (port: number, flag: string, reason: string): ClosedPort => ({
+  port,
+  setting: flag === '--http-port' ? 'http_port' : 'https_port',
+  reason,
+});
+
+export const closedWarning = ({ port, setting, reason }: ClosedPort): string =>
+  `${setting} ${port} is closed: ${reason}; it is tried again every ${RETRY_PORTS_MS / 1_000} s`;
+
 /** The ports to listen on, each with the flag that names it. */
-export function listenedPorts({ httpPort, otherHttpPorts, httpsPort, otherHttpsPorts }: TrafficSettings): { port: number; flag: string }[] {
+export function listenedPorts(settings: TrafficSettings): { port: number; flag: string }[] {
+  return wantedPorts(settings).filter(({ port }) => !settings.closedPorts.includes(port));
+}
+
+/** The same with those that can't be opened at the moment. */
+export function wantedPorts({ httpPort, otherHttpPorts, httpsPort, otherHttpsPorts }: TrafficSettings): { port: number; flag: string }[] {
   const secure = httpsPort === null ? [] : [httpsPort, ...otherHttpsPorts];
   return [
     ...[httpPort, ...otherHttpPorts].map((port) => ({ port, flag: '--http-port' })),
     ...secure.map((port) => ({ port, flag: '--https-port' })),
   ];
 }
+
+type OwnPlaces = { readonly bind: string | null; readonly adminListen: string; readonly probeListen: string | null };
+
+/** Whether this process needs a port for itself: the Admin API and the probes are opened after the ports for traffic. */
+export function ownUseOf({ bind, adminListen, probeListen }: OwnPlaces, port: number): string | null {
+  const isAny = (host: string): boolean => ANY_ADDRESS.includes(host);
+  const meets = (place: string | null): boolean => {
+    if (place === null) return false;
+    const own = splitAddress(place);
+    return Number(own.port) === port && (bind === null || bind === own.host || isAny(bind) || isAny(own.host));
+  };
+  if (meets(adminListen)) return 'the Admin API listens there';
+  return meets(probeListen) ? 'the probes listen there' : null;
+}
+
+const ANY_ADDRESS: readonly string[] = ['0.0.0.0', '::'];
 
 /**
  * Why these ports can't be listened on together; null if they can. Sockets share ports, so the system would not refuse a port that is named

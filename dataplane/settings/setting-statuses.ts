@@ -1,14 +1,15 @@
 import type { SettingStatus } from '../../shared/wire/status.ts';
 import type { DnsServer } from './flags.ts';
 import type { LayeredSettings } from './layers.ts';
-import { httpPorts, httpsPorts, portsValue } from './ports.ts';
+import { type ClosedPort, httpPorts, httpsPorts, portsValue } from './ports.ts';
 
 /** All implemented settings with their origin, by the name that flags and files share. */
-export function settingStatuses(settings: LayeredSettings): SettingStatus[] {
+export function settingStatuses(settings: LayeredSettings & { readonly closedPorts: readonly ClosedPort[] }): SettingStatus[] {
   const { origins } = settings;
+  const open = (ports: readonly number[]) => ports.filter((port) => settings.closedPorts.every((closed) => closed.port !== port));
   return [
-    { name: 'http_port', value: portsValue(httpPorts(settings)), origin: origins.httpPort },
-    { name: 'https_port', value: portsValue(httpsPorts(settings)), origin: origins.httpsPort },
+    { name: 'http_port', value: portsValue(open(httpPorts(settings))), origin: origins.httpPort },
+    { name: 'https_port', value: portsValue(open(httpsPorts(settings))), origin: origins.httpsPort },
     { name: 'bind', value: settings.bind, origin: origins.bind },
     { name: 'workers', value: settings.workers, origin: origins.workers },
     { name: 'admin_listen', value: settings.adminListen, origin: origins.adminListen },

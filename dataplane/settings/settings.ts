@@ -10,7 +10,7 @@ import type { TrafficSettings } from '../traffic/protocol.ts';
 import { maxSocketsFor } from './file-descriptors.ts';
 import { DATAPLANE_FLAGS } from './flags.ts';
 import { mergeLayers, type SettingName, type SettingValues } from './layers.ts';
-import { httpPorts, httpsPorts, unusedProxyPorts } from './ports.ts';
+import { type ClosedPort, closedWarning, httpPorts, httpsPorts, unusedProxyPorts } from './ports.ts';
 import { requireTlsForOthers } from './remote-admin.ts';
 import { settingStatuses } from './setting-statuses.ts';
 
@@ -27,6 +27,8 @@ export type DataplaneSettings = SettingValues & {
   readonly given: ReadonlyMap<string, FlagValue>;
   /** Globals from a supervisor at startup; newer than the saved ones. */
   readonly supervisorGlobals: Globals | null;
+  /** Ports of the config file that can't be opened at the moment. */
+  readonly closedPorts: readonly ClosedPort[];
   /** `--takeover`: replace the process that runs with this state directory. */
   readonly takeover: boolean;
   /** `--help`: print `dataplaneHelp` and exit. */
@@ -54,7 +56,7 @@ export function readSettings(argv: readonly string[], env: Readonly<Record<strin
   if (!help) requireTlsForOthers(values);
   if (!help && values.noAcme && given.has('acme-email'))
     throw new UsageError(`${NAME} ${COMMAND}: --acme-email does not go with --no-acme: ${WHY_NO_ACME}`);
-  return Object.freeze({ ...values, given, supervisorGlobals, takeover: given.get('takeover')?.value === true, help });
+  return Object.freeze({ ...values, given, supervisorGlobals, closedPorts: [], takeover: given.get('takeover')?.value === true, help });
 }
 
 /**
@@ -78,6 +80,12 @@ export function effectiveSettings(
   return { settings, statuses: settingStatuses(settings), warnings };
 }
 
+/** The same without the ports that can't be opened at the moment, which are named in the warnings. */
+export function withClosedPorts({ settings, warnings }: EffectiveSettings, closedPorts: readonly ClosedPort[]): EffectiveSettings {
+  const next: DataplaneSettings = Object.freeze({ ...settings, closedPorts });
+  return { settings: next, statuses: settingStatuses(next), warnings: [...warnings, ...closedPorts.map(closedWarning)] };
+}
+
 /** The settings that the workers need. */
 export function trafficSettings(settings: DataplaneSettings): TrafficSettings {
   const { bind, httpPort, otherHttpPorts, trustedProxies, proxyProtocol, proxyProtocolPorts } = settings;
@@ -98,6 +106,7 @@ export function trafficSettings(settings: DataplaneSettings): TrafficSettings {
     otherHttpPorts,
     httpsPort: usesHttps(settings) || passesTls(settings) ? settings.httpsPort : null,
     otherHttpsPorts: settings.otherHttpsPorts,
+    closedPorts: settings.closedPorts.map(({ port }) => port),
     https,
     trustedProxies,
     proxyProtocol,

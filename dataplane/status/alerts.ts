@@ -4,6 +4,7 @@ import type { Alert, Severity } from '../../shared/wire/dashboard.ts';
 import { SOURCE_FAILED } from '../../shared/wire/errors.ts';
 import type { ControllerStatus, DataplaneStatus, LastFailure } from '../../shared/wire/status.ts';
 import { problemAdvice } from './problem-advice.ts';
+import { NO_PORT } from './readiness.ts';
 
 /** Everything that the data plane knows about possible problems. */
 export type Situation = {
@@ -96,11 +97,14 @@ const shortened = (text: string): string => (text.length <= MAX_TEXT ? text : `$
 function* readinessAlerts({ ready, reason, controllers, problems }: Situation['status']): Generator<Alert> {
   if (ready) return;
   const failed = problems.some(({ code }) => code === SOURCE_FAILED);
-  const action = failed
-    ? 'Correct the errors of the config file listed here.'
-    : controllers.some(({ connected }) => connected)
-      ? 'Wait until the controller has listed its sources; if that takes longer than a minute, read its log.'
-      : `Start a controller that uses this data plane (${NAME} run starts both), or post a route.`;
+  const action =
+    reason === NO_PORT
+      ? 'Free one of the ports listed here, or correct http_port, https_port and bind in the config file.'
+      : failed
+        ? 'Correct the errors of the config file listed here.'
+        : controllers.some(({ connected }) => connected)
+          ? 'Wait until the controller has listed its sources; if that takes longer than a minute, read its log.'
+          : `Start a controller that uses this data plane (${NAME} run starts both), or post a route.`;
   yield alert('error', 'not_ready', 'data plane', `not ready: ${reason ?? 'no reason given'}`, action);
 }
 

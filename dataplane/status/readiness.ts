@@ -3,26 +3,37 @@ import type { Restored } from '../table/disk/restore.ts';
 import type { LiveTable } from '../table/live-table.ts';
 import type { KnownController } from '../table/table.ts';
 
+/** The reason if no port can be opened. */
+export const NO_PORT = 'no port is open';
+
+/** How many ports are open, and a warning about each that can't be opened at the moment. */
+type PortsNow = { readonly open: number; readonly closed: readonly string[] };
+
 /** The data plane is ready once it serves a known good table, restored from disk or applied since. */
 export class Readiness {
   private readonly table: LiveTable;
+  private readonly ports: () => PortsNow;
   private good: boolean;
   private stopping = false;
 
-  constructor(table: LiveTable, restored: Restored) {
+  constructor(table: LiveTable, restored: Restored, ports: () => PortsNow) {
     this.table = table;
+    this.ports = ports;
     this.good = restored.claims.size > 0 || [...restored.controllers.values()].some(hasListed);
     table.onChange(() => {
       this.good ||= table.counts().routes > 0 || table.controllers().some(hasListed);
     });
   }
 
-  /** `reason` may also be set while ready, for routes that are not served yet. */
+  /** `reason` may also be set while ready, for routes that are not served yet, and for ports. */
   now(): { ready: boolean; reason: string | null } {
     if (this.stopping) return { ready: false, reason: 'shutting down: everything is still served' };
+    const { open, closed } = this.ports();
+    if (open === 0 && closed.length > 0) return { ready: false, reason: NO_PORT };
     if (!this.good) return { ready: false, reason: this.missing() };
     const [waiting = null] = this.warnings();
-    return { ready: waiting === null || this.table.unconfirmedRoutes < this.table.counts().routes, reason: waiting };
+    const [port = null] = closed;
+    return { ready: waiting === null || this.table.unconfirmedRoutes < this.table.counts().routes, reason: waiting ?? port };
   }
 
   /** Load balancers should send their requests elsewhere from now on. */

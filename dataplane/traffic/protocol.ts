@@ -35,6 +35,8 @@ export type TrafficSettings = {
   /** null while nothing needs HTTPS; the port stays closed. */
   readonly httpsPort: number | null;
   readonly otherHttpsPorts: readonly number[];
+  /** Those that stay closed, because they can't be opened at the moment. */
+  readonly closedPorts: readonly number[];
   readonly https: HttpsSettings;
   readonly trustedProxies: readonly Cidr[];
   /** Every connection begins with a PROXY header. */

@@ -83,7 +83,7 @@ describe('of a file that is saved', () => {
     assert.deepEqual({ http_port, drain_timeout }, { http_port: [other, 'file'], drain_timeout: ['4s', 'file'] });
   });
 
-  test('a new port that is in use is not applied, status reports it, and everything stays as it was', async () => {
+  test('a new port that is in use is not applied until it is free, status reports it, and everything stays as it was', async () => {
     await pair.serve(SITE);
     const taken = createServer().listen(0, '127.0.0.1');
     await once(taken, 'listening');
@@ -96,6 +96,7 @@ describe('of a file that is saved', () => {
     assert.deepEqual(http_port, [port, 'file']);
     assert.equal((await answered(port)).text, 'here');
     taken.close();
+    await until('the port to be opened, as it is free', async () => (await answered(wanted)).text === 'here');
   });
 
   // The last: it ends the pair.

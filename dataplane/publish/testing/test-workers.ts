@@ -37,6 +37,7 @@ export class WorkersFixture {
       otherHttpPorts: [],
       httpsPort: null,
       otherHttpsPorts: [],
+      closedPorts: [],
       https: { automatic: false, anyName: false, dns: false, internal: false, local: false, publicPort: 443 },
       trustedProxies: [],
       proxyProtocol: false,

@@ -362,10 +362,10 @@ export class Listener {
 /** The port that a connection arrived at. */
 type Arrival = { readonly port: number; readonly secure: boolean };
 
-/** All ports that the settings name, the main ones first; none for TLS while nothing needs it. */
-const portsOf = ({ httpPort, otherHttpPorts, httpsPort, otherHttpsPorts }: TrafficSettings) => ({
-  http: [httpPort, ...otherHttpPorts],
-  https: httpsPort === null ? [] : [httpsPort, ...otherHttpsPorts],
+/** All ports that are to be open, the main ones first; none for TLS while nothing needs it. */
+const portsOf = ({ httpPort, otherHttpPorts, httpsPort, otherHttpsPorts, closedPorts }: TrafficSettings) => ({
+  http: [httpPort, ...otherHttpPorts].filter((port) => !closedPorts.includes(port)),
+  https: httpsPort === null ? [] : [httpsPort, ...otherHttpsPorts].filter((port) => !closedPorts.includes(port)),
 });
 
 const plainAddress = (address: string): string => (address.startsWith(IPV4_IN_IPV6) ? address.slice(IPV4_IN_IPV6.length) : address);

@@ -25,6 +25,7 @@ test('changes published while a worker starts are in effect when it serves', asy
     otherHttpPorts: [],
     httpsPort: null,
     otherHttpsPorts: [],
+    closedPorts: [],
     https: { automatic: false, anyName: false, dns: false, internal: false, local: false, publicPort: 443 },
     trustedProxies: [],
     proxyProtocol: false,

@@ -45,6 +45,7 @@ export const SETTINGS: TrafficSettings = {
   otherHttpPorts: [],
   httpsPort: null,
   otherHttpsPorts: [],
+  closedPorts: [],
   https: { automatic: false, anyName: false, dns: false, internal: false, local: false, publicPort: 443 },
   trustedProxies: [],
   proxyProtocol: false,

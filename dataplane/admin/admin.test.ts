@@ -5,6 +5,7 @@ import { connect, createServer } from 'node:net';
 import { test } from 'node:test';
 import { UnusableSocketError } from '../../shared/runtime/http/unix-socket.ts';
 import { UnacknowledgedError } from '../publish/publisher.ts';
+import { domainReport } from '../traffic/testing/samples/domain-report.ts';
 import { agreeing, RunningAdmin, sendRequest, TOKEN } from './testing/running-admin.ts';
 import { frame, StreamClient } from './testing/stream-client.ts';
 
@@ -382,6 +383,17 @@ test('bytes that are not HTTP, requests without a Host and CONNECT are answered 
       'CONNECT a.test:80 HTTP/1.1\r\nHost: localhost\r\n\r\n',
     ])
       assert.match(await answerTo(port, bytes), /^HTTP\/1\.1 400 .*application\/json.*\{"error":"malformed request"\}$/s, bytes);
+});
+
+test('percentiles are sent as floats, 0.0 without data', async () => {
+  await using api = await RunningAdmin.start();
+  const vitals = Array.from({ length: 100 }, () => ({ lcp: 1_200, cls: 0.125 }));
+  api.analytics.record({ domains: [domainReport('a.test', { vitals })] });
+  for (const path of ['/analytics', '/analytics/a.test']) {
+    const { text } = await api.request('GET', path);
+    assert.match(text, /"lcp":\{"p50":1200\.0,"p75":1200\.0,"p95":1200\.0,"p99":1200\.0\},"cls":\{"p50":0\.125,.*\},"inp":\{"p50":0\.0,/);
+    assert.match(text, /\},"timestamp":"[^"]+"\}\]?$/);
+  }
 });
 
 test('a method that Node does not know is a wrong one, after the same checks as for others', async () => {

@@ -27,6 +27,7 @@ import { forgetAnalytics, getHistory, historyText, readRange } from './history.t
 import { ignoredMembers } from './ignored-members.ts';
 import { MetricsEndpoint } from './metrics.ts';
 import { purgeMany, purgeOne } from './purge.ts';
+import { withFloats } from './snapshot-json.ts';
 
 /** How often the overview is computed while anyone reads it (ms). */
 const OVERVIEW_EVERY_MS = 2_000;
@@ -77,13 +78,13 @@ export function createHandlers(parts: AdminDependencies, streams: ControllerStre
       if (metrics === null) throw new ApiError('metricsOff');
       await metrics.serve(response);
     },
-    listAnalytics: async ({ response }) => sendList(response, await parts.analytics.snapshots()),
+    listAnalytics: async ({ response }) => sendList(response, await parts.analytics.snapshots(), withFloats),
     oneAnalytics: async ({ response, segments: [segment = ''] }) => {
       const domain = parseHost(segment);
       if (!domain.ok) throw new ApiError('invalidDomain', domain.reason);
       const snapshot = await parts.analytics.snapshot(domain.value);
       if (snapshot === undefined) throw new ApiError('analyticsNotFound');
-      sendJson(response, 200, snapshot);
+      sendJson(response, 200, withFloats(snapshot));
     },
     forgetAnalytics: (call) => forgetAnalytics(call, parts),
     history: ({ segments: [segment = ''], ...call }) => {

@@ -228,4 +228,35 @@ describe('hosts under a wildcard', () => {
     assert.equal(analytics.snapshot('own.example')?.bytes_sent, 200);
     assert.equal(analytics.snapshot('*.example'), undefined);
   });
+
+  it('are merged into their pattern when those of all wildcards take too much memory, those of the largest wildcards first', () => {
+    const analytics = createAnalytics({ clock: handClock(), limits: { hosts: 1_000, bytes: 1_000_000 } });
+    const pages = Array.from({ length: 100 }, (_, at) => [`/${at}`.padEnd(256, 'x'), 1] as const);
+    const record = (host: string, pattern: string): void => analytics.record({ domains: [domainReport(host, { pattern, pages })] });
+    for (let tenant = 0; tenant < 3; tenant++) record(`t${tenant}.shop.example`, '*.shop.example');
+    for (let invented = 0; invented < 200; invented++)
+      for (const pattern of ['*.a.example', '*.b.example']) record(`i${invented}${pattern.slice(1)}`, pattern);
+    const kept = [...analytics.snapshots()].map(({ domain }) => domain);
+    const below = (pattern: string) => kept.filter((domain) => domain !== pattern && domain.endsWith(pattern.slice(1)));
+    assert.equal(below('*.shop.example').length, 3, 'those of a wildcard with few hosts stay');
+    for (const pattern of ['*.a.example', '*.b.example']) {
+      assert.ok(below(pattern).length >= 10 && below(pattern).length <= 15, `${below(pattern).length}`);
+      assert.ok(kept.includes(`i199${pattern.slice(1)}`), 'it was used last');
+    }
+    const requests = [...analytics.snapshots()].reduce((sum, one) => sum + one.page_views_60m, 0);
+    assert.equal(requests, 403);
+  });
+
+  it('leave no memory to others when they are forgotten or have a route of their own', () => {
+    const analytics = createAnalytics({ clock: handClock(), limits: { hosts: 1_000, bytes: 100_000 } });
+    const hosts = Array.from({ length: 25 }, (_, at) => `h${at}.example`);
+    for (let round = 0; round < 20; round++) {
+      for (const host of hosts) analytics.record({ domains: [under(host)] });
+      assert.equal([...analytics.snapshots()].length, 25);
+      for (const host of hosts) {
+        if (round % 2 === 0) analytics.record({ domains: [domainReport(host)] });
+        analytics.forget(host);
+      }
+    }
+  });
 });

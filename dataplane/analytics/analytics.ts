@@ -6,9 +6,12 @@ import type { HostNow } from '../../shared/wire/dashboard.ts';
 import { type BeaconOutcome, type DomainReport, type TrafficReport, UNROUTED } from '../traffic/protocol.ts';
 import { Busiest } from './busiest.ts';
 import { DomainCounts, type Failing } from './domain-counts.ts';
+import { WildcardHosts, type WildcardLimits } from './wildcard-hosts.ts';
 
 /** The maximum number of hosts with their own snapshot under one wildcard route. */
 export const MAX_HOSTS_PER_PATTERN = 1_000;
+/** The approximate memory that those of all wildcard routes may take together (bytes): a thousand hosts of any size. */
+const MAX_BYTES_OF_PATTERNS = 134_217_728;
 
 /** How many hosts are examined in one turn of the event loop. */
 const PER_TURN = 1_000;
@@ -37,10 +40,17 @@ export type FailingHost = Failing & { readonly domain: string; readonly pattern:
 
 type Entry = { readonly counts: DomainCounts; pattern: string };
 
-export function createAnalytics({ clock }: { readonly clock: Clock }): Analytics {
+const WILDCARD_LIMITS: WildcardLimits = { hosts: MAX_HOSTS_PER_PATTERN, bytes: MAX_BYTES_OF_PATTERNS };
+
+export function createAnalytics({
+  clock,
+  limits = WILDCARD_LIMITS,
+}: {
+  readonly clock: Clock;
+  readonly limits?: WildcardLimits;
+}): Analytics {
   const domains = new Map<string, Entry>();
-  /** The hosts under each wildcard, least recently used first. */
-  const hostsByPattern = new Map<string, Set<string>>();
+  const wildcardHosts = new WildcardHosts(limits);
 
   const entryOf = (host: string, pattern: string): Entry => {
     const known = domains.get(host);
@@ -53,19 +63,18 @@ export function createAnalytics({ clock }: { readonly clock: Clock }): Analytics
   /** Marks a host as used. Merges the least recently used one into the pattern when there are too many. */
   const touch = (host: string, entry: Entry, pattern: string, now: number): void => {
     if (entry.pattern !== pattern) {
-      hostsByPattern.get(entry.pattern)?.delete(host);
+      wildcardHosts.remove(entry.pattern, host);
       entry.pattern = pattern;
     }
     if (host === pattern) return;
-    const hosts = hostsByPattern.get(pattern) ?? new Set();
-    hostsByPattern.set(pattern, hosts);
-    hosts.delete(host);
-    hosts.add(host);
-    if (hosts.size <= MAX_HOSTS_PER_PATTERN) return;
-    const [idle = host] = hosts;
-    const folded = domains.get(idle);
-    hosts.delete(idle);
-    domains.delete(idle);
+    wildcardHosts.use(pattern, host, entry.counts.memory);
+    const idle = wildcardHosts.takeSurplus(pattern);
+    if (idle !== undefined) fold(idle, pattern, now);
+  };
+
+  const fold = (host: string, pattern: string, now: number): void => {
+    const folded = domains.get(host);
+    domains.delete(host);
     if (folded !== undefined) entryOf(pattern, pattern).counts.absorb(folded.counts, now);
   };
 
@@ -81,6 +90,7 @@ export function createAnalytics({ clock }: { readonly clock: Clock }): Analytics
     record: (report) => {
       const now = clock.monotonic();
       for (const domain of report.domains) addDomain(domain, now);
+      for (const [pattern, host] of wildcardHosts.takeLargest()) fold(host, pattern, now);
     },
     *snapshots() {
       for (const host of [...domains.keys()].sort()) {
@@ -103,7 +113,7 @@ export function createAnalytics({ clock }: { readonly clock: Clock }): Analytics
       }
     },
     forget: (host) => {
-      hostsByPattern.get(domains.get(host)?.pattern ?? '')?.delete(host);
+      wildcardHosts.remove(domains.get(host)?.pattern ?? '', host);
       return domains.delete(host);
     },
     pages: (host) => domains.get(host)?.counts.measured ?? new Map(),

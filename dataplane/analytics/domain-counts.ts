@@ -13,6 +13,8 @@ const ANSWERED = 10;
 /** The index of 5xx among the classes. */
 const SERVER_ERRORS = 4;
 const MINUTE_MS = 60_000;
+/** The approximate memory of counters that have counted nothing yet (bytes). */
+const EMPTY_BYTES = 3_200;
 /**
  * A domain is failing if at least this many requests of the last minutes, and more than this share of them, were answered with 5xx, the
  * latest in this minute or the one before.
@@ -124,6 +126,12 @@ export class DomainCounts {
   /** @returns whether anything was pending. */
   aggregate(): boolean {
     return this.vitals.flush();
+  }
+
+  /** Their approximate size in memory (bytes). */
+  get memory(): number {
+    const { visitors, pages, referrers, countries, vitals } = this;
+    return EMPTY_BYTES + visitors.bytes + pages.bytes + referrers.bytes + countries.bytes + vitals.bytes;
   }
 
   /** Pages so far, by whether the script that measures them was inserted, or why not. */

@@ -29,6 +29,13 @@ export class Vitals {
     return { lcp: percentiles('lcp'), cls: percentiles('cls'), inp: percentiles('inp') };
   }
 
+  /** Its approximate size in memory. */
+  get bytes(): number {
+    let bytes = 0;
+    for (const digest of this.digests.values()) bytes += digest.bytes;
+    return bytes;
+  }
+
   /** @returns whether anything was pending. */
   flush(): boolean {
     const pending = [...this.digests.values()].filter((digest) => digest.dirty);

@@ -6,6 +6,9 @@ type Centroid = { readonly mean: number; readonly n: number };
 const DELTA = 0.01;
 /** Maximum number of pending observations. */
 export const MAX_PENDING = 100;
+/** The approximate memory of an empty digest, and of a pending value with its weight (bytes). */
+const EMPTY_BYTES = 800;
+const PENDING_BYTES = 24;
 
 /**
  * Quantiles of a stream of values (t-digest: Dunning and Ertl, "Computing extremely accurate quantiles using t-digests",
@@ -42,6 +45,11 @@ export class QuantileDigest {
   /** Whether observations wait for a flush. */
   get dirty(): boolean {
     return this.pending.length > 0;
+  }
+
+  /** Its approximate size in memory. */
+  get bytes(): number {
+    return EMPTY_BYTES + this.means.byteLength + this.weights.byteLength + this.pending.length * PENDING_BYTES;
   }
 
   /** Digests pending observations, which takes 1 ms at most on a current machine. */

@@ -1,3 +1,6 @@
+/** The approximate memory of a name besides its characters (bytes). */
+const ENTRY_BYTES = 56;
+
 /**
  * The most frequent names of a stream in fixed memory (Metwally, Agrawal and El Abbadi, "Efficient
  * computation of frequent and top-k elements in data streams", 2005). Exact for up to `capacity` names;
@@ -5,6 +8,8 @@
  * and no name with more than 1/capacity of the total is missed.
  */
 export class SpaceSaving {
+  /** The length of all names. */
+  private characters = 0;
   private readonly counts = new Map<string, number>();
   private readonly capacity: number;
   /** The names that had the lowest count when it was last searched for, the next one to be evicted last. Others were higher, and stay so. */
@@ -20,11 +25,16 @@ export class SpaceSaving {
     return this.counts.size;
   }
 
+  /** Its approximate size in memory. */
+  get bytes(): number {
+    return this.counts.size * ENTRY_BYTES + this.characters;
+  }
+
   add(name: string, count: number): void {
     const known = this.counts.get(name);
-    if (known !== undefined) this.counts.set(name, known + count);
-    else if (this.counts.size < this.capacity) this.counts.set(name, count);
-    else this.counts.set(name, count + this.evict());
+    if (known !== undefined) return void this.counts.set(name, known + count);
+    this.characters += name.length;
+    this.counts.set(name, this.counts.size < this.capacity ? count : count + this.evict());
   }
 
   merge(other: SpaceSaving): void {
@@ -42,6 +52,7 @@ export class SpaceSaving {
     while (least !== undefined && this.counts.get(least) !== this.lowestCount) least = this.lowest.pop();
     least ??= this.findLowest();
     this.counts.delete(least);
+    this.characters -= least.length;
     return this.lowestCount;
   }
 

@@ -1,7 +1,7 @@
 import { NAME } from '../../shared/name.ts';
 import { type Flag, type Flags, UsageError } from '../../shared/runtime/flags.ts';
 import type { CertificateRecord } from '../../shared/wire/certificate.ts';
-import { clientOf, errorIn, getJson, noArguments, QUERY_FLAGS, textOf, wantsJson } from './command/admin-query.ts';
+import { clientOf, getJson, noArguments, QUERY_FLAGS, refusalOf, textOf, wantsJson } from './command/admin-query.ts';
 import { type Command, CommandError, type Terminal } from './command/command.ts';
 import { table } from './command/table.ts';
 import { plainLines } from './command/terminal.ts';
@@ -48,7 +48,7 @@ async function retry(name: string, flags: Flags, terminal: Terminal): Promise<nu
     throw new CommandError(
       `no order for ${name} is waiting for a retry: none has failed, or none is needed; ${NAME} explain ${name} shows how it gets its certificate`,
     );
-  if (answer.status !== 202) throw new CommandError(`the data plane responded with ${answer.status}: ${errorIn(answer)}`);
+  if (answer.status !== 202) throw refusalOf(answer);
   terminal.out(
     wantsJson(flags) ? `${plainLines(answer.text)}\n` : `${name} is being ordered now; ${NAME} certificates shows the result.\n`,
   );

@@ -1,5 +1,5 @@
 import type { ReloadResult } from '../../shared/wire/status.ts';
-import { clientOf, errorIn, jsonIn, noArguments, QUERY_FLAGS, unescaped, wantsJson } from './command/admin-query.ts';
+import { clientOf, errorIn, jsonIn, noArguments, QUERY_FLAGS, refusalOf, unescaped, wantsJson } from './command/admin-query.ts';
 import { type Command, CommandError } from './command/command.ts';
 import { plain } from './command/terminal.ts';
 
@@ -14,7 +14,7 @@ export const reload: Command = {
     noArguments('reload', flags);
     const answer = await clientOf(flags).request('POST', '/reload?wait=true');
     if (answer.status === 200) {
-      const { message, applied } = jsonIn(answer.text) as ReloadResult;
+      const { message, applied } = jsonIn<ReloadResult>(answer, 'message');
       terminal.out(
         wantsJson(flags)
           ? `${JSON.stringify({ applied: applied ?? null, errors: [] }, null, 2)}\n`
@@ -23,17 +23,17 @@ export const reload: Command = {
       return 0;
     }
     if (answer.status === 422) {
-      const { errors = [] } = jsonIn(answer.text) as { errors?: string[] };
+      const { errors = [] } = JSON.parse(answer.text) as { errors?: string[] };
       if (wantsJson(flags)) terminal.out(`${JSON.stringify({ applied: null, errors: errors.map(unescaped) }, null, 2)}\n`);
       else terminal.err(errors.length > 0 ? errors.map((error) => `${plain(unescaped(error))}\n`).join('') : `${errorIn(answer)}\n`);
       return 1;
     }
     const error = errorIn(answer);
     if (answer.status === 429 && error === 'reload too soon') {
-      const { retry_after } = jsonIn(answer.text) as { retry_after?: number };
+      const { retry_after } = JSON.parse(answer.text) as { retry_after?: number };
       throw new CommandError(plain(`reload too soon, try again in ${retry_after ?? 5} s`), COOLDOWN_EXIT);
     }
-    throw new CommandError(`the data plane responded with ${answer.status}: ${error}`);
+    throw refusalOf(answer);
   },
 };
 

@@ -1,7 +1,7 @@
 import { NAME } from '../../shared/name.ts';
 import type { Alert } from '../../shared/wire/dashboard.ts';
 import type { DataplaneStatus } from '../../shared/wire/status.ts';
-import { clientOf, getJson, jsonIn, noArguments, QUERY_FLAGS, type RequestClient, textOf, wantsJson } from './command/admin-query.ts';
+import { clientOf, getJson, jsonIn, noArguments, QUERY_FLAGS, type RequestClient, wantsJson } from './command/admin-query.ts';
 import type { Command, Terminal } from './command/command.ts';
 import {
   CONTROLLER_FLAG,
@@ -29,7 +29,7 @@ export const status: Command = {
   run: async (flags, terminal) => {
     noArguments('status', flags);
     const client = clientOf(flags);
-    const dataplane = await getJson<DataplaneStatus>(client, '/status');
+    const dataplane = await getJson<DataplaneStatus>(client, '/status', 'controllers');
     const alerts = await fetchAlerts(client, dataplane);
     const isDiscovering = dataplane.controllers.some(({ sources }) => sources.some((source) => DISCOVERING.has(source)));
     const discovered = isDiscovering ? await queryDiscovered(flags) : NOTHING_DISCOVERED;
@@ -43,7 +43,7 @@ export const status: Command = {
 
 async function fetchAlerts(client: RequestClient, dataplane: DataplaneStatus): Promise<Alert[]> {
   const answer = await client.request('GET', '/alerts');
-  return answer.status === 404 ? olderAlerts(dataplane) : (jsonIn(textOf(answer)) as Alert[]);
+  return answer.status === 404 ? olderAlerts(dataplane) : jsonIn<Alert[]>(answer);
 }
 
 const isWrong = ({ severity }: Alert): boolean => severity !== 'advice';

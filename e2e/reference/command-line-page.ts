@@ -47,7 +47,7 @@ process list. Output is coloured only on a terminal, and not if \`NO_COLOR\` is 
 | 2 | usage error: an unknown command or flag, an invalid value, a missing file, a port in use |
 | 3 | \`diff\`: something would change; \`status\`: something is wrong |
 | 4 | \`reload\`: too soon after the last one |
-| 5 | the Admin API cannot be reached, or rejects the token |
+| 5 | the Admin API cannot be reached, or rejects the token, or another program answers at its address |
 
 An error is one line on stderr, except for the errors in a config file, which are all printed at once.
 `;

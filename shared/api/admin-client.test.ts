@@ -31,9 +31,8 @@ async function echo(t: TestContext, where: number | string): Promise<Server> {
     });
     request.on('end', () => {
       const { authorization, 'content-type': type } = request.headers;
-      response
-        .writeHead(authorization === 'Bearer wrong' ? 401 : 202)
-        .end(JSON.stringify([request.method, request.url, authorization ?? null, type ?? null, body]));
+      if (authorization === 'Bearer wrong') response.writeHead(401).end('{"error":"unauthorized"}');
+      else response.writeHead(202).end(JSON.stringify([request.method, request.url, authorization ?? null, type ?? null, body]));
     });
   }).listen(where);
   await once(server, 'listening');

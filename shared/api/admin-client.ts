@@ -1,7 +1,7 @@
 import type { ClientRequest, IncomingMessage, RequestOptions } from 'node:http';
 import { ENV_PREFIX } from '../name.ts';
 import { type AdminAddress, formatAdminAddress } from './admin-address.ts';
-import { reasonOf } from './connection-failure.ts';
+import { reasonOf, reasonOfStranger } from './connection-failure.ts';
 
 export const TOKEN_VARIABLE = `${ENV_PREFIX}ADMIN_TOKEN`;
 /** Time limit without a byte (ms), longer than the data plane keeps a reload waiting. */
@@ -44,13 +44,13 @@ export class AdminUnreachable extends Error {
 
 export const UNAUTHORIZED = `unauthorized (set ${TOKEN_VARIABLE} to the data plane's token)`;
 
-export type AdminAnswer = { readonly status: number; readonly text: string };
+export type AdminAnswer = { readonly address: AdminAddress; readonly status: number; readonly text: string };
 
 export type AdminClient = {
   readonly address: AdminAddress;
   /**
    * Sends one request; `body` is sent as JSON. Resolves with any response except 401.
-   * @throws AdminUnreachable if there is no response, or it is 401.
+   * @throws AdminUnreachable if there is no response, if it is 401, or if it is an error in another form than that of the Admin API.
    */
   request(method: string, path: string, body?: unknown): Promise<AdminAnswer>;
 };
@@ -62,6 +62,8 @@ export function createAdminClient(options: { address: AdminAddress; token: strin
     address,
     request: async (method, path, body) => {
       const answer = await send(address, token, method, path, body);
+      const stranger = reasonOfStranger(answer);
+      if (stranger !== null) throw new AdminUnreachable(address, stranger);
       if (answer.status === 401) throw new AdminUnreachable(address, UNAUTHORIZED);
       return answer;
     },
@@ -78,7 +80,7 @@ function send(address: AdminAddress, token: string | undefined, method: string, 
       const chunks: Buffer[] = [];
       response.on('data', (chunk: Buffer) => chunks.push(chunk));
       response.on('error', fail);
-      response.on('end', () => resolve({ status: response.statusCode ?? 0, text: Buffer.concat(chunks).toString('utf8') }));
+      response.on('end', () => resolve({ address, status: response.statusCode ?? 0, text: Buffer.concat(chunks).toString('utf8') }));
     });
     sent.on('timeout', () => sent.destroy(Object.assign(new Error('no response in time'), { code: 'ETIMEDOUT' })));
     sent.on('error', fail);

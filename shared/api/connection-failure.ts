@@ -3,9 +3,39 @@ import type { AdminAddress } from './admin-address.ts';
 
 /** Why an Admin API can't be reached, with advice. */
 export function reasonOf(error: unknown, address: AdminAddress): string {
-  const { code, message } = error as NodeJS.ErrnoException;
+  const { code, message, rawPacket } = error as NodeJS.ErrnoException & { readonly rawPacket?: Buffer };
   const ofTls = address.kind === 'tls' && code !== undefined ? tlsReason(code, error, address) : undefined;
-  return ofTls ?? ((code && REASONS[code]) || message || String(error));
+  if (ofTls !== undefined) return ofTls;
+  if (code?.startsWith('HPE_')) return rawPacket?.[0] === TLS_ALERT ? SPEAKS_TLS : 'the server there does not speak HTTP';
+  const mayBeTls = address.kind === 'tcp' && (code === 'ECONNRESET' || code === 'EPIPE') ? ` (${IF_TLS})` : '';
+  return (code && REASONS[code] && REASONS[code] + mayBeTls) || message || String(error);
+}
+
+/** Why a response does not come from an Admin API, with advice; null if it may. Its errors are objects with an explanation. */
+export function reasonOfStranger({ address, status, text }: Answer): string | null {
+  if ((status >= 200 && status < 300) || isEnvelope(text)) return null;
+  // Servers agree on this word only.
+  if (address.kind === 'tcp' && status === 400 && /\bHTTPS\b/.test(text)) return SPEAKS_TLS;
+  const words = (/<title>([^<]*)/i.exec(text)?.[1] ?? text).replace(/[^ -~]+/g, ' ').trim();
+  return `another program answers there, with ${status}${words === '' ? '' : ` (${words.slice(0, 100)})`}; ${WHERE}`;
+}
+
+/** How to find out the right address. */
+export const WHERE = 'the data plane logs the address of its Admin API when it starts';
+/** Servers that get plain HTTP at a port with TLS say so in an error, or close the connection with an alert or without one. */
+const IF_TLS = 'if the port serves HTTPS, write https://HOST:PORT';
+const SPEAKS_TLS = 'the port serves HTTPS: write https://HOST:PORT if it is the Admin API, with a name from its certificate';
+/** The first byte of an alert (RFC 8446 5.1). */
+const TLS_ALERT = 21;
+
+type Answer = { readonly address: AdminAddress; readonly status: number; readonly text: string };
+
+function isEnvelope(text: string): boolean {
+  try {
+    return typeof (JSON.parse(text) as { error?: unknown } | null)?.error === 'string';
+  } catch {
+    return false;
+  }
 }
 
 const REASONS: Readonly<Record<string, string>> = {

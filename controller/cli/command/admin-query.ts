@@ -1,5 +1,12 @@
 import { type AdminAddress, parseAdminAddress, verifiedBy } from '../../../shared/api/admin-address.ts';
-import { type AdminAnswer, type AdminClient, createAdminClient, TOKEN_VARIABLE } from '../../../shared/api/admin-client.ts';
+import {
+  type AdminAnswer,
+  type AdminClient,
+  AdminUnreachable,
+  createAdminClient,
+  TOKEN_VARIABLE,
+} from '../../../shared/api/admin-client.ts';
+import { WHERE } from '../../../shared/api/connection-failure.ts';
 import { ADMIN_SOCKET_FILE, DEFAULT_STATE_DIR, NAME } from '../../../shared/name.ts';
 import { type Flag, type Flags, UsageError } from '../../../shared/runtime/flags.ts';
 import { type Parsed, refused } from '../../../shared/values/parsed.ts';
@@ -58,25 +65,38 @@ export function addressesOf(flags: Flags): readonly AdminAddress[] {
 
 export const wantsJson = (flags: Flags): boolean => flags.given.get('json')?.value === true;
 
-/** GET, and the response's JSON. @throws CommandError for any status other than 200. */
-export async function getJson<T>(client: RequestClient, path: string): Promise<T> {
-  return jsonIn(textOf(await client.request('GET', path))) as T;
+/** GET, and the response's JSON. @throws as `jsonIn`. */
+export const getJson = async <T>(client: RequestClient, path: string, member?: keyof T & string): Promise<T> =>
+  jsonIn<T>(await client.request('GET', path), member);
+
+/** The response's JSON: a list, or an object with at least this member. @throws as `textOf`, and AdminUnreachable if it is something else. */
+export function jsonIn<T>(answer: AdminAnswer, member?: keyof T & string): T {
+  const value = parsed(textOf(answer));
+  if (member === undefined ? Array.isArray(value) : typeof value === 'object' && value !== null && member in value) return value as T;
+  throw new AdminUnreachable(answer.address, STRANGER);
 }
 
-/** @throws CommandError if it is none, without quoting it. */
-export function jsonIn(text: string): unknown {
+function parsed(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    throw new CommandError('the response is not JSON: the address may be that of another program');
+    return undefined;
   }
 }
 
-/** The response itself. @throws CommandError for any status other than 200. */
+/** The response itself. @throws as `refusalOf` says for any status other than 200. */
 export function textOf(answer: AdminAnswer): string {
-  if (answer.status !== 200) throw new CommandError(`the data plane responded with ${answer.status}: ${errorIn(answer)}`);
+  if (answer.status !== 200) throw refusalOf(answer);
   return answer.text;
 }
+
+/** The data plane refused the request, or there is none: every data plane has the endpoints that commands use. */
+export const refusalOf = (answer: AdminAnswer): CommandError | AdminUnreachable =>
+  answer.status === 404 && errorIn(answer) === 'not found'
+    ? new AdminUnreachable(answer.address, STRANGER)
+    : new CommandError(`the data plane responded with ${answer.status}: ${errorIn(answer)}`);
+
+const STRANGER = `what answers there is not the Admin API of a data plane but another program, or a controller; ${WHERE}`;
 
 /** The message of an error envelope, or the raw text, in one line: whatever runs at the address decides what it is. */
 export const errorIn = (answer: AdminAnswer): string => plain(messageIn(answer)).trim();

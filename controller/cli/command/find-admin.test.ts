@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
+import { type AddressInfo, createServer as createTcpServer } from 'node:net';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { formatAdminAddress } from '../../../shared/api/admin-address.ts';
@@ -57,8 +58,43 @@ test('if nothing responds, one line lists what was tried and how to specify the 
 });
 
 test('a rejected token is reported with the address that was found', async (t) => {
-  const listen = await admin(t, { 'GET /health': [200, {}], 'GET /routes?view=full': [401, {}] });
+  const listen = await admin(t, { 'GET /health': [200, {}], 'GET /routes?view=full': [401, { error: 'unauthorized' }] });
   const { code, err } = await sluice(['routes', '--state-dir', temporary(t)], { env: { SLUICE_ADMIN_LISTEN: listen } });
   assert.equal(code, 5);
   assert.match(err, new RegExp(`${listen}: unauthorized .set SLUICE_ADMIN_TOKEN`));
 });
+
+/** A server that responds to the first bytes of each connection. @returns its address. */
+async function responding(t: TestContext, response: string | Buffer): Promise<string> {
+  const server = createTcpServer((socket) => {
+    socket.on('error', () => undefined).once('data', () => socket.end(response));
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.after(() => void server.close());
+  return `127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+for (const [what, response, reason] of [
+  [
+    'a port with TLS whose server says so',
+    'HTTP/1.1 400 Bad Request\r\n\r\nClient sent an HTTP request to an HTTPS server.',
+    /serves HTTPS/,
+  ],
+  ['a port with TLS whose server sends an alert', Buffer.from([21, 3, 1, 0, 2, 2, 70]), /serves HTTPS: write https:\/\/HOST:PORT/],
+  ['a port with TLS whose server closes the connection', '', /closed without a response \(if the port serves HTTPS, write https:/],
+  ['a server of another protocol', 'SSH-2.0-OpenSSH_9.6\r\n', /does not speak HTTP/],
+  ['a page that does not exist', 'HTTP/1.1 404 Not Found\r\n\r\n<title>Oh no</title>', /another program answers there, with 404 \(Oh no\)/],
+  ['another program’s log-in', 'HTTP/1.1 401 Unauthorized\r\n\r\nnope', /another program answers there, with 401 \(nope\)/],
+  ['another program’s page', 'HTTP/1.1 200 OK\r\n\r\n<title>Hello</title>', /not the Admin API of a data plane/],
+  ['another program’s JSON', 'HTTP/1.1 200 OK\r\n\r\n{"name":"search"}', /not the Admin API of a data plane/],
+  ['a controller', 'HTTP/1.1 404 Not Found\r\n\r\n{"error":"not found"}', /another program, or a controller/],
+] as const)
+  test(`${what} at the address is reported as what it is, with exit code 5`, async (t) => {
+    const address = await responding(t, response);
+    for (const command of [['status'], ['routes'], ['explain', 'a.test'], ['reload']]) {
+      const { code, out, err } = await sluice([...command, '--admin', address]);
+      assert.deepEqual([code, out, err.split('\n').length], [5, '', 2], err);
+      assert.match(err, new RegExp(`^sluice ${command[0]}: the Admin API at ${address} cannot be used: `));
+      assert.match(err, reason);
+    }
+  });

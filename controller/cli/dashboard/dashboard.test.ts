@@ -7,7 +7,10 @@ import { type TestContext, test } from 'node:test';
 import { until } from '../../../e2e/testing/until.ts';
 import { admin, LAUNCHER, sluice, temporary } from '../testing/run-command.ts';
 
-const WITH_PAGE: Record<string, [number, unknown]> = { 'GET /status': [200, {}], 'GET /dashboard/': [200, '<!doctype html>the page'] };
+const WITH_PAGE: Record<string, [number, unknown]> = {
+  'GET /status': [200, { controllers: [] }],
+  'GET /dashboard/': [200, '<!doctype html>the page'],
+};
 
 type Started = { readonly child: ChildProcess; readonly url: URL; readonly out: () => string };
 
@@ -63,7 +66,7 @@ test('an address of another machine, or no port, is refused', async () => {
 });
 
 test('a data plane without a dashboard, and one that rejects the token, are reported before anything is served', async (t) => {
-  const old = await admin(t, { 'GET /status': [200, {}] });
+  const old = await admin(t, { 'GET /status': [200, { controllers: [] }] });
   assert.deepEqual(await sluice(['dashboard', '--admin', old]), {
     code: 1,
     out: '',

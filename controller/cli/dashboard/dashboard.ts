@@ -5,7 +5,8 @@ import { type Flag, UsageError } from '../../../shared/runtime/flags.ts';
 import { splitAddress } from '../../../shared/values/address.ts';
 import { isLoopback } from '../../../shared/values/loopback.ts';
 import { accepted, type Parsed, refused } from '../../../shared/values/parsed.ts';
-import { ADMIN_FLAGS, addressesOf, noArguments, textOf } from '../command/admin-query.ts';
+import type { DataplaneStatus } from '../../../shared/wire/status.ts';
+import { ADMIN_FLAGS, addressesOf, getJson, noArguments, textOf } from '../command/admin-query.ts';
 import { type Command, CommandError } from '../command/command.ts';
 import { findAddress } from '../command/find-admin.ts';
 import { type DashboardForwarder, type ForwarderOptions, startForwarder } from './forwarder.ts';
@@ -33,7 +34,7 @@ export const dashboard: Command = {
     const token = process.env[TOKEN_VARIABLE];
     const admin = await findAddress(addressesOf(flags), token);
     const client = createAdminClient({ address: admin, token });
-    textOf(await client.request('GET', '/status'));
+    await getJson<DataplaneStatus>(client, '/status', 'controllers');
     const page = await client.request('GET', '/dashboard/');
     if (page.status === 404)
       throw new CommandError(`the running data plane has no dashboard; ${NAME} upgrade replaces it with this version`);

@@ -15,7 +15,7 @@ export const explain: Command = {
     const [url, more] = flags.positionals;
     if (url === undefined) throw new UsageError(`${NAME} explain: needs HOST[/PATH]`);
     if (more !== undefined) throw new UsageError(`${NAME} explain: takes one HOST[/PATH], got "${more}" as well`);
-    const answer = await getJson<Explanation>(clientOf(flags), `/explain?url=${encodeURIComponent(url)}`);
+    const answer = await getJson<Explanation>(clientOf(flags), `/explain?url=${encodeURIComponent(url)}`, 'verdict');
     const { containers, clusterObjects } = await discoveredFor(flags, answer);
     const all = { ...answer, containers, cluster_objects: clusterObjects };
     if (wantsJson(flags)) terminal.out(`${JSON.stringify(all, null, 2)}\n`);

@@ -80,7 +80,7 @@ export class CacheIndex {
 
   resize(size: number): void {
     this.size = size;
-    this.evict(this.policy.resize(size));
+    this.evict(this.policy.resize(size), { resized: true });
     this.tools.disk?.resize(size);
   }
 
@@ -193,14 +193,14 @@ export class CacheIndex {
     this.evict([...surplus, ...this.policy.add(held)]);
   }
 
-  private evict(held: readonly IndexedEntry[]): void {
+  private evict(held: readonly IndexedEntry[], why: { readonly resized?: true } = {}): void {
     for (const one of held) {
       this.remove(one);
       one.share.evicted++;
     }
     this.evicted += held.length;
     const ids = held.map(({ entry }) => entry.id);
-    if (ids.length > 0) this.tools.broadcast({ kind: 'gone', ids, purged: null });
+    if (ids.length > 0) this.tools.broadcast({ kind: 'gone', ids, purged: null, ...why });
   }
 
   private *matching(purge: Purge): Iterable<IndexedEntry> {

@@ -104,13 +104,14 @@ export type CacheToWorker =
   | { readonly kind: 'found'; readonly key: string; readonly entries: readonly CacheEntry[]; readonly purged: number }
   /**
    * Entries that are gone; `purged` if that was a purge, whose number is greater than those of all earlier ones; `successor`: the entry that
-   * has the body of one of them, if they have been replaced.
+   * has the body of one of them, if they have been replaced; `resized`: they are gone because the cache is smaller now.
    */
   | {
       readonly kind: 'gone';
       readonly ids: readonly number[];
       readonly purged: { readonly number: number; readonly purge: Purge } | null;
       readonly successor?: Pick<CacheEntry, 'id' | 'bodyId'>;
+      readonly resized?: true;
     };
 
 export type CacheFromWorker =

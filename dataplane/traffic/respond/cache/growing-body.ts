@@ -15,6 +15,8 @@ type BodyReader = BodyUser & { readonly at: number };
 export class GrowingBody implements BodyUser {
   private readonly length: number;
   private readonly store: CacheStore;
+  /** The maximum size of a response when it began. */
+  private readonly largest: number;
   /** Pieces of `sizes`; null where they are no longer needed. */
   readonly pieces: (Buffer | null)[] = [];
   private memory: SharedArrayBuffer[] = [];
@@ -37,6 +39,7 @@ export class GrowingBody implements BodyUser {
   private constructor(length: number, store: CacheStore) {
     this.length = length;
     this.store = store;
+    this.largest = store.largest;
   }
 
   /** `length` in bytes or UNTIL_CLOSE. @returns null if there is no room for it. */
@@ -50,9 +53,10 @@ export class GrowingBody implements BodyUser {
     return body;
   }
 
-  /** Whether it is whole now, and will be stored. */
+  /** Whether it is whole now, and will be stored. The cache may have become smaller since it began. */
   get isStorable(): boolean {
-    return this.stored && (this.length === UNTIL_CLOSE || this.length === this.received);
+    const { stored, length, received, largest, store } = this;
+    return stored && (length === UNTIL_CLOSE || length === received) && (store.largest >= largest || received <= store.largest);
   }
 
   append(buffer: Buffer, from: number, to: number): void {

@@ -152,12 +152,12 @@ test('the body of a response that a validation has renewed is not left over', ()
     entry(id).use(one);
     // It is renewed: it is stored once more before it is removed.
     entry(id).stored();
-    entry(id).removed(false);
+    entry(id).removed('replaced or evicted');
   }
   assert.deepEqual(cut, []);
-  for (const id of [0, 1]) entry(id).removed(false);
+  for (const id of [0, 1]) entry(id).removed('replaced or evicted');
   assert.deepEqual(cut, ['a']);
-  entry(2).removed(false);
+  entry(2).removed('replaced or evicted');
   assert.deepEqual(cut, ['a', 'b']);
   entry(2).leave(c);
   entry(3).use(a);
@@ -213,14 +213,38 @@ test('turning the cache off cuts off no download', () => {
   assert.deepEqual(cut, []);
 });
 
-test('turning the cache off cuts off no download of a response that another worker has renewed', () => {
-  const { stores, index, renewedOnce } = twoWorkers();
-  const cut: string[] = [];
-  for (const path of ['/a', '/b', '/c', '/d']) renewedOnce(path, cut);
-  // In this order: the main thread evicts what is stored once the workers have their settings.
-  for (const store of stores) store.resize(0);
-  index.resize(0);
-  assert.deepEqual([cut, index.status.entries], [[], 0]);
+for (const size of [0, 1_000])
+  test(`changing the size of the cache to ${size} cuts off no download, also of a response that another worker has renewed`, () => {
+    const { one, stores, index, renewedOnce } = twoWorkers();
+    const cut: string[] = [];
+    for (const path of ['/a', '/b']) renewedOnce(path, cut);
+    for (const path of ['/c', '/d', '/e']) one.store(entryFor(path, { length: 10_000 }), 0, null).body.use({ cut: () => cut.push(path) });
+    // In this order: the main thread evicts what is stored once the workers have their settings.
+    for (const store of stores) store.resize(size);
+    index.resize(size);
+    assert.deepEqual([cut, index.status.entries], [[], 0]);
+  });
+
+test('a response that is being received while the cache becomes too small for it reaches its clients', async () => {
+  using upstream = await UpstreamFixture.start();
+  const { proxy, index } = await indexedProxy({ ...site('a.test', upstream), cache: {} });
+  using _ = proxy;
+  using client = await silentClient(proxy);
+  ask(client, 0, '/');
+  const { wire } = await upstream.nextRequest();
+  wire.send(`HTTP/1.1 200 OK\r\nCache-Control: max-age=600\r\nContent-Length: ${BODY.length}\r\n\r\n`);
+  await eventually('the response', () => counted(client, FRAME.headers) === 1);
+  await proxy.configure({ cacheSize: 1_000_000 });
+  index.resize(1_000_000);
+  const reading = proxy.request(get('/'));
+  await eventually('both to be under way', () => proxy.ledger.inFlight.total() === 2);
+  wire.send(BODY);
+  assert.equal((await reading).body, BODY);
+  ask(client, 1, '/next');
+  await wire.readRequest();
+  wire.send(ok('', 'Cache-Control: max-age=600\r\n'));
+  await eventually('the next response', () => counted(client, FRAME.headers) === 2);
+  assert.equal(counted(client, FRAME.reset), 0);
 });
 
 test('of the bodies that are left over, the ones whose clients have read nothing for the longest time give way', () => {

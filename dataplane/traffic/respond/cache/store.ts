@@ -3,7 +3,7 @@ import { PurgeLog } from '../../../../shared/policy/cache/purge-log.ts';
 import type { CacheEntry, CacheFromWorker, CacheToWorker } from '../../protocol.ts';
 import { ownCopy, variantOf } from './response.ts';
 import { StoredResponse } from './stored.ts';
-import { Leftovers, StoredBodies } from './stored-bodies.ts';
+import { Leftovers, type Removal, StoredBodies } from './stored-bodies.ts';
 
 /** How many keys are remembered whose responses can't be stored, and for how long (ms). */
 const MAX_UNCACHEABLE = 10_000;
@@ -72,7 +72,7 @@ export class CacheStore {
       this.leftovers.most = size * LEFT_PART;
       this.purged.most = size * PURGED_PART;
     }
-    if (size === 0) for (const key of [...this.keys.keys()]) this.forgetKey(key, true);
+    if (size === 0) for (const key of [...this.keys.keys()]) this.forgetKey(key, 'resized');
   }
 
   get enabled(): boolean {
@@ -185,12 +185,11 @@ export class CacheStore {
       return;
     }
     if (message.successor !== undefined) this.bodies.keepFor(message.successor);
-    // Clients can cause that of one URL, and again and again. While the cache is turned off, it gives up everything.
-    const spared = !this.enabled || (message.purged !== null && message.purged.purge.kind !== 'target');
+    const why = message.resized || !this.enabled ? 'resized' : isOfMany(message.purged) ? 'purged' : 'replaced or evicted';
     for (const id of message.ids) {
       const stored = this.ids.get(id);
-      if (stored !== undefined) this.remove(stored, spared);
-      this.bodies.gone(id, spared);
+      if (stored !== undefined) this.remove(stored, why);
+      this.bodies.gone(id, why);
     }
     if (message.purged === null) return;
     const { number, purge } = message.purged;
@@ -210,7 +209,7 @@ export class CacheStore {
     stored.body.stored();
     if (replaces !== null) this.remove(replaces);
     if (this.enabled && !this.purges.removes(entry, since)) this.add(stored);
-    stored.body.removed(false);
+    stored.body.removed('replaced or evicted');
     return stored;
   }
 
@@ -266,9 +265,9 @@ export class CacheStore {
     this.ids.set(entry.id, stored);
   }
 
-  private remove(stored: StoredResponse, spared = false): void {
+  private remove(stored: StoredResponse, why: Removal = 'replaced or evicted'): void {
     const { id, key } = stored.entry;
-    if (this.ids.get(id) === stored) stored.body.removed(spared);
+    if (this.ids.get(id) === stored) stored.body.removed(why);
     this.ids.delete(id);
     this.used.delete(stored);
     const left = (this.keys.get(key) ?? []).filter((other) => other !== stored);
@@ -276,10 +275,13 @@ export class CacheStore {
     else this.keys.set(key, left);
   }
 
-  private forgetKey(key: string, spared = false): void {
-    for (const stored of [...(this.keys.get(key) ?? [])]) this.remove(stored, spared);
+  private forgetKey(key: string, why?: Removal): void {
+    for (const stored of [...(this.keys.get(key) ?? [])]) this.remove(stored, why);
   }
 }
+
+/** Clients can cause that of one URL, and again and again. */
+const isOfMany = (purged: Extract<CacheToWorker, { kind: 'gone' }>['purged']): boolean => purged !== null && purged.purge.kind !== 'target';
 
 /** Keys begin with the scheme. */
 const markOf = (key: string, personal: boolean): string => digestOf(personal ? `personal ${key}` : key);

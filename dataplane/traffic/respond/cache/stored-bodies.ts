@@ -39,6 +39,9 @@ export class Leftovers {
 /** What is left over: `purged` are the bodies that a purge of many responses has removed, which would cut off most downloads at once. */
 export type Left = { readonly others: Leftovers; readonly purged: Leftovers };
 
+/** Why a body is stored no more. After a change of the cache's size, which no client can cause, nothing is cut off. */
+export type Removal = 'replaced or evicted' | 'purged' | 'resized';
+
 /** The bodies of stored responses, and of those that clients are still being sent. */
 export class StoredBodies {
   private readonly bodies = new Map<number, StoredBody>();
@@ -58,9 +61,9 @@ export class StoredBodies {
     body.stored();
   }
 
-  /** The entry with this number is stored no more. `spared`: that does not cut off the clients that are being sent its body. */
-  gone(id: number, spared: boolean): void {
-    this.elsewhere.get(id)?.removed(spared);
+  /** The entry with this number is stored no more. */
+  gone(id: number, why: Removal): void {
+    this.elsewhere.get(id)?.removed(why);
     this.elsewhere.delete(id);
   }
 
@@ -77,7 +80,7 @@ export class StoredBody implements BodyUser {
   private readonly left: Left;
   private readonly users = new Set<BodyUser>();
   private entries = 0;
-  private spared = false;
+  private why: Removal = 'replaced or evicted';
 
   constructor(id: number, bytes: number, bodies: Map<number, StoredBody>, left: Left) {
     this.id = id;
@@ -91,9 +94,9 @@ export class StoredBody implements BodyUser {
     this.changed();
   }
 
-  removed(spared: boolean): void {
+  removed(why: Removal): void {
     this.entries--;
-    this.spared = spared;
+    this.why = why;
     this.changed();
   }
 
@@ -121,7 +124,7 @@ export class StoredBody implements BodyUser {
     if (isUsed || this.entries > 0) this.bodies.set(this.id, this);
     else this.bodies.delete(this.id);
     const bytes = isUsed && this.entries === 0 ? this.bytes : 0;
-    this.left.others.note(this, this.spared ? 0 : bytes);
-    this.left.purged.note(this, this.spared ? bytes : 0);
+    this.left.others.note(this, this.why === 'replaced or evicted' ? bytes : 0);
+    this.left.purged.note(this, this.why === 'purged' ? bytes : 0);
   }
 }

@@ -34,7 +34,8 @@ export function requestOf(ingress: Ingress, before: Ingress | undefined, objects
   const owner: Owner = { kind: 'ingress', meta: ingress.meta };
   const { reasons, warnings } = annotationsOf(ingress, objects.readDirective);
   const problems: UndatedProblem[] = warnings.map(({ code, message }) => problemOf(owner, null, code, message));
-  const hosts = [...new Set(ingress.rules.map(({ host }) => host ?? CATCH_ALL))];
+  const named = ingress.rules.map(({ host }) => host ?? CATCH_ALL);
+  const hosts = [...new Set(ingress.defaultBackend === undefined ? named : [...named, CATCH_ALL])];
   if (reasons.length === 0) {
     const claims = protectedClaims(ingress, owner, objects, backends, problems);
     return { owner, claims, problems, reasons, hosts };

@@ -69,7 +69,7 @@ function readingOfGateway(owner: Owner, listeners: readonly BoundListener[]): Un
   const unresolved = listeners.filter(({ resolved }) => !resolved.holds);
   return {
     ...identity(owner),
-    domains: [...new Set(listeners.flatMap(({ listener }) => listener.hostname ?? []))],
+    domains: [...new Set(listeners.map(({ listener }) => domainOf(listener.hostname)))],
     accepted: conditionFrom(
       wrong.map(({ listener, accepted }) => `listener ${listener.name}: ${accepted.message}`),
       'it is valid',
@@ -84,6 +84,7 @@ function readingOfGateway(owner: Owner, listeners: readonly BoundListener[]): Un
 
 function readingOfRoute(judged: JudgedRoute): UndatedReading {
   const { route, attachments, verdicts } = judged;
+  const hosts = attachments.flatMap(({ listeners }) => listeners.flatMap((one) => one.hosts.map(domainOf)));
   const refused = [
     ...attachments.flatMap(({ accepted }) => (accepted.holds ? [] : [accepted.message])),
     ...[verdicts.invalid, verdicts.partlyInvalid].flatMap((one) => one?.message ?? []),
@@ -91,7 +92,7 @@ function readingOfRoute(judged: JudgedRoute): UndatedReading {
   const { resolved } = verdicts;
   return {
     ...identity(ownerOfRoute(judged)),
-    domains: route.hostnames,
+    domains: [...new Set([...route.hostnames, ...hosts])],
     accepted: conditionFrom(refused, 'it is valid, and a listener takes it'),
     resolved: conditionFrom(resolved.holds ? [] : [resolved.message], 'what it refers to exists'),
     change: refused.length > 0 || !resolved.holds ? 'correct the route, or create what it refers to' : null,

@@ -141,7 +141,8 @@ describe('alerts', () => {
 
   it('give advice that fits objects of a cluster', () => {
     const codes = ['bad_annotation', 'bad_host', 'bad_path', 'bad_route', 'no_authentication', 'no_backend', 'no_port', 'no_certificate'];
-    const actions = [...codes, 'path_taken', 'unknown_label'].map(
+    const others = ['path_taken', 'unknown_label', 'no_address', 'unknown_kind', 'certificate_not_presented'];
+    const actions = [...codes, ...others].map(
       (code) => only(withStatus({ problems: [problem(code, { source: 'kubernetes', origin: 'ingress shop/web' })] })).action,
     );
     assert.equal(new Set(actions).size, actions.length);

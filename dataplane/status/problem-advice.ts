@@ -40,6 +40,11 @@ const IN_A_CLUSTER: Readonly<Record<string, Advice>> = {
   bad_host: { severity: 'error', action: 'Correct the host and apply the object again.' },
   bad_path: { severity: 'error', action: 'Correct the path and apply the object again.' },
   bad_route: { severity: 'error', action: 'Correct the object that the message names and apply it again.' },
+  certificate_not_presented: { severity: 'warning', action: 'Give all listeners of the host the same certificate, or remove one of them.' },
+  no_address: {
+    severity: 'warning',
+    action: 'Give the Service an address, or run the controller with --publish-address; requests are served meanwhile.',
+  },
   no_authentication: {
     severity: 'error',
     action: 'Create or correct the Secret or the Service that the message names; no one is let in until then.',
@@ -47,6 +52,10 @@ const IN_A_CLUSTER: Readonly<Record<string, Advice>> = {
   no_backend: { severity: 'error', action: 'Create the Service, or correct its name or port and apply the object again.' },
   no_port: { severity: 'error', action: `Name a port of the Service with the annotation ${LABEL_PREFIX}port.` },
   no_certificate: { severity: 'warning', action: 'Create or correct the TLS Secret, or wait for what creates it, such as cert-manager.' },
+  unknown_kind: {
+    severity: 'warning',
+    action: 'Update the definitions in the cluster; they are looked for every few seconds, and objects of other kinds are served.',
+  },
   path_taken: { severity: 'warning', action: 'Remove the path from one of the two objects.' },
   unknown_label: { severity: 'warning', action: 'Correct or remove the annotation; until then it has no effect.' },
 };

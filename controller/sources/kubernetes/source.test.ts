@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
+import { GATEWAY_CONTROLLER } from '../../../shared/name.ts';
 import { readSingleDirective } from '../file/single-directive.ts';
 import type { Snapshot } from '../source.ts';
 import { HTPASSWD_SECRETS } from './objects/htpasswd-secret.ts';
@@ -9,8 +10,9 @@ import { putSite, SECRETS_PATH } from './testing/fake-objects.ts';
 import { eventually, fakeCluster } from './testing/watched.ts';
 
 /** The source of a cluster with a site, which has been listed. */
-async function listedSource(t: TestContext) {
+async function listedSource(t: TestContext, unknown: readonly string[] = []) {
   const { server, parts, run } = await fakeCluster(t);
+  if (unknown.length > 0) server.answer = ({ path }) => (unknown.some((name) => path.endsWith(`/${name}`)) ? { status: 404 } : undefined);
   putSite(server, 'web', 'web.example', '10.0.0.1');
   const settings = { kubeconfig: server.kubeconfig, ingressClass: 'sluice', namespaces: null, publish: null, portMap: new Map() };
   const { clock, random, log } = parts;
@@ -21,7 +23,7 @@ async function listedSource(t: TestContext) {
   await eventually('the listing', () => snapshots.some(({ kind }) => kind === 'listed'));
   const lists = server.requests.filter(({ query }) => query.limit !== undefined);
   const kinds = new Set(lists.map(({ path, query: { fieldSelector = '' } }) => `${path}?${fieldSelector}`)).size;
-  await eventually('a watch of each kind', () => server.watching === kinds);
+  await eventually('a watch of each kind', () => server.watching === kinds - unknown.length);
   return { server, snapshots, kinds, said };
 }
 
@@ -32,6 +34,22 @@ test('an unavailable API server is logged once, whatever the number of kinds, an
   await server.start();
   await eventually('its return', () => said('the cluster can be read again') > 0 && server.watching === kinds);
   assert.deepEqual([said('the cluster cannot be read'), said('the cluster can be read again')], [1, 1]);
+});
+
+test('kinds that the cluster does not define are named once there is a GatewayClass of ours', async (t) => {
+  const { server, snapshots } = await listedSource(t, ['referencegrants', 'tlsroutes']);
+  const said = () => {
+    const last = snapshots.findLast((one) => one.kind === 'listed');
+    return last?.problems.flatMap(({ code, message }) => (code === 'unknown_kind' ? [message] : []));
+  };
+  assert.deepEqual(said(), []);
+  const spec = { controllerName: GATEWAY_CONTROLLER };
+  server.put('/apis/gateway.networking.k8s.io/v1/gatewayclasses', { metadata: { name: 'sluice' }, spec });
+  await eventually('the kinds to be named', () => said()?.length === 1);
+  assert.match(
+    said()?.[0] ?? '',
+    /^the cluster does not define TLSRoute, ReferenceGrant of gateway\.networking\.k8s\.io\/v1, so there are none/,
+  );
 });
 
 test('two kinds of Secrets that cannot be read are two failures, and only when both can be read again is that logged', async (t) => {

@@ -119,9 +119,11 @@ export function createKubernetesSource(options: KubernetesSourceOptions): Source
       const { routes, certificates, settings: globals } = translation;
       // Objects that can't be read at the moment keep their last state; nothing is withdrawn because of it.
       const unread = [...new Set(failures.values())].map((message) => ({ ...ABOUT, domain: null, code: SOURCE_FAILED, message }));
-      const unpublished = told.problem();
-      const general = unpublished === null ? unread : [...unread, { ...ABOUT, domain: null, code: 'no_address', message: unpublished }];
-      const problems = [...general, ...translation.problems];
+      const general = { unknown_kind: stores.unknownKinds, no_address: told.problem() };
+      const lacking = Object.entries(general).flatMap(([code, message]) =>
+        message === null ? [] : [{ ...ABOUT, domain: null, code, message }],
+      );
+      const problems = [...unread, ...lacking, ...translation.problems];
       const urgent = lostTargets(before, targets);
       const about = { kind: 'listed', source: KUBERNETES_SOURCE, routes, certificates, problems, urgent } as const;
       const snapshot: Snapshot = globals === null ? about : { ...about, settings: globals };

@@ -56,6 +56,14 @@ export class ClusterStores {
     return [...classes.values()].some(({ controller }) => controller === GATEWAY_CONTROLLER);
   }
 
+  /** Why some kinds of objects of Gateways are ignored, although there may be some; null if none are. */
+  get unknownKinds(): string | null {
+    if (!this.hasGateways) return null;
+    const kinds = Object.values(this.always).flatMap(({ isUnknown, resource }) => (isUnknown ? [resource.kind] : []));
+    if (kinds.length === 0) return null;
+    return `the cluster does not define ${kinds.join(', ')} of gateway.networking.k8s.io/v1, so there are none; install the definitions of the Gateway API 1.6`;
+  }
+
   /** The objects of each kind, by `NAMESPACE/NAME`. */
   objects() {
     const { always, ofGateways } = this;

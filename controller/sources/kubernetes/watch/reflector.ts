@@ -36,6 +36,8 @@ export type ReflectorOptions<T> = {
 export class Reflector<T> {
   /** Whether they have been listed once. Listed objects remain while the server is unavailable. */
   synced = false;
+  /** Whether the cluster does not define this kind of object. */
+  isUnknown = false;
   /** By `NAMESPACE/NAME`. */
   objects: ReadonlyMap<string, T> = new Map();
   /** Of kinds whose status is kept, by `NAMESPACE/NAME`. */
@@ -95,6 +97,7 @@ export class Reflector<T> {
   private async waitUntilKnown(signal: AbortSignal): Promise<void> {
     const { clock, changed } = this.options;
     this.version = null;
+    this.isUnknown = true;
     if (!this.synced || this.objects.size > 0) {
       this.objects = new Map();
       this.statuses = new Map();
@@ -124,6 +127,7 @@ export class Reflector<T> {
     this.objects = found;
     this.statuses = statuses;
     this.version = version;
+    this.isUnknown = false;
     this.synced = true;
     this.options.changed();
     if (resource.hasStatus) this.options.statusChanged?.(null);

@@ -30,6 +30,11 @@ export class ResourceStore<T> {
     return this.reflectors.every(({ synced }) => synced);
   }
 
+  /** Whether the cluster does not define this kind of object. */
+  get isUnknown(): boolean {
+    return this.reflectors.some(({ isUnknown }) => isUnknown);
+  }
+
   get size(): number {
     return this.reflectors.reduce((size, { objects }) => size + objects.size, 0);
   }

@@ -33,8 +33,15 @@ export function readingOf({ owner, claims, problems, reasons, hosts }: Request, 
     accepted,
     resolved,
     address: addresses.size === 1 ? address : null,
-    change: !accepted.holds ? 'correct the object and apply it again' : isResolved ? null : 'make a pod of the service ready',
+    change: !accepted.holds ? 'correct the object and apply it again' : isResolved ? null : changeOf(claims),
   };
+}
+
+/** What would give each path a target. */
+function changeOf(claims: readonly PathClaim[]): string {
+  if (claims.length === 0) return 'add a path to one of its rules, or a default backend';
+  const isMissing = claims.some(({ backend }) => backend.isMissing);
+  return isMissing ? 'create what it refers to, or correct the object and apply it again' : 'make a pod of the service ready';
 }
 
 /** Other objects with paths of the same hosts. */

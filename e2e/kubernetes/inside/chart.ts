@@ -164,6 +164,15 @@ describe('the chart', { skip }, () => {
     }
   });
 
+  test('lets listeners of Gateways name the ports of its Service, whichever those are', async () => {
+    const mapOf = async (...values: readonly string[]) => {
+      const { output } = await run('helm', ['template', 'sluice', CHART, ...values.flatMap((one) => ['--set', one])]);
+      return /--port-map=(\S+)/.exec(output)?.[1];
+    };
+    assert.equal(await mapOf('service.httpPort=443', 'service.httpsPort=9443'), '80:8080,443:8443,9443:8443');
+    assert.equal(await mapOf('service.httpPort=8000', 'service.httpsPort=9443'), '80:8080,443:8443,8000:8080,9443:8443');
+  });
+
   test('refuses values that it does not know or that contradict each other', async () => {
     for (const [set, reason] of [
       ['replica=3', /replica/],

@@ -63,3 +63,11 @@ capabilities: { drop: [ALL] }
   resources: [events]
   verbs: [create, get, patch]
 {{- end }}
+
+{{- /* The ports of the Service as more entries of --port-map. */}}
+{{- define "sluice.otherPorts" -}}
+{{- range list (list .httpPort 8080) (list .httpsPort 8443) }}
+{{- $port := int (first .) }}
+{{- if not (has $port (list 80 443)) }},{{ $port }}:{{ last . }}{{ end }}
+{{- end }}
+{{- end }}

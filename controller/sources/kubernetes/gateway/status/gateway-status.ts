@@ -12,6 +12,9 @@ import type { BoundListener } from '../listeners.ts';
 import { SUPPORTED_FEATURES } from './supported-features.ts';
 import { conditionOf, fails, holds, type Verdict } from './verdict.ts';
 
+/** The API server refuses a status with more of them. */
+const [MAX_ADDRESSES, MAX_ANCESTORS] = [16, 16];
+
 type Conditions = readonly StatusCondition[] | undefined;
 type At = { readonly generation: number; readonly now: string };
 
@@ -56,7 +59,7 @@ export function gatewayStatus(
       const conditions = [conditionOf('Accepted', accepted), conditionOf('Programmed', programmed(accepted, given)), ...insecure(gateway)];
       return {
         conditions: conditionsOf(current.conditions as Conditions, conditions, at),
-        addresses: 'fault' in given ? [] : given.addresses,
+        addresses: 'fault' in given ? [] : given.addresses.slice(0, MAX_ADDRESSES),
         listeners: listenerStatuses(bound, attached, current.listeners, at, false, shared),
         attachedListenerSets: sets,
       };
@@ -211,10 +214,11 @@ export function policyStatus({ policy, accepted, resolved }: JudgedPolicy, gatew
       );
       if (refs.length === 0 && ours.size === 0) return undefined;
       const conditions = [conditionOf('Accepted', accepted), conditionOf('ResolvedRefs', resolved)];
+      const others = before.filter(({ controllerName }) => controllerName !== GATEWAY_CONTROLLER);
       return {
         ancestors: [
-          ...before.filter(({ controllerName }) => controllerName !== GATEWAY_CONTROLLER),
-          ...refs.map((ancestorRef) => ({
+          ...others,
+          ...refs.slice(0, Math.max(0, MAX_ANCESTORS - others.length)).map((ancestorRef) => ({
             ancestorRef,
             controllerName: GATEWAY_CONTROLLER,
             conditions: conditionsOf(ours.get(JSON.stringify(ancestorRef))?.conditions, conditions, { generation: meta.generation, now }),

@@ -91,6 +91,16 @@ test('the matches of a host are in the order of the API: exact paths, the longes
   assert.deepEqual(routeConditions(result, 'n/young'), GOOD);
 });
 
+test('of the matches of a GRPCRoute, one with a service comes before one with a method of any service, and that before all calls', () => {
+  const matching = (method?: object) => ({ ...(method && { matches: [{ method }] }), backendRefs: [to('a')] });
+  const rules = [matching(), matching({ method: 'Put' }), matching({ service: 's' }), matching({ service: 's', method: 'Put' })];
+  const result = translated({ grpcRoutes: [route('n/calls', { hostnames: ['h.test'], rules })] });
+  assert.deepEqual(
+    blocksOf(result, 'h.test').map(([condition]) => condition),
+    ['{"path":["/s/Put"]}', '{"path":["/s","/s/*"]}', '{"path_regexp":["^(?:/[^/]+/Put)$"]}', '{}'],
+  );
+});
+
 test('a route is attached where a listener allows its kind, its namespace and one of its hosts, and its status says why not', () => {
   const selected = { namespaces: { from: 'Selector', selector: { matchLabels: { open: 'yes' } } } };
   const listeners = [

@@ -24,7 +24,9 @@ type RawGrpcRule = {
 function pathOf({ type = 'Exact', service = '', method = '' }: RawGrpcMethod): PathMatcher {
   if (service === '' && method === '') return { type: 'PathPrefix', value: '/' };
   if (type === 'RegularExpression') return { type, value: `/${service || '[^/]+'}/${method || '[^/]+'}` };
-  if (service === '') return { type: 'RegularExpression', value: `/[^/]+/${method.replaceAll(/[.+*?^$()[\]{}|\\]/g, '\\$&')}` };
+  // The names of services decide first, however short they are.
+  if (service === '')
+    return { type: 'RegularExpression', value: `/[^/]+/${method.replaceAll(/[.+*?^$()[\]{}|\\]/g, '\\$&')}`, isLate: true };
   return method === '' ? { type: 'PathPrefix', value: `/${service}` } : { type: 'Exact', value: `/${service}/${method}` };
 }
 

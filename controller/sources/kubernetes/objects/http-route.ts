@@ -61,7 +61,12 @@ export type RouteFilter = {
   readonly cors?: CorsFilter;
 };
 
-export type PathMatcher = { readonly type: 'Exact' | 'PathPrefix' | 'RegularExpression'; readonly value: string };
+export type PathMatcher = {
+  readonly type: 'Exact' | 'PathPrefix' | 'RegularExpression';
+  readonly value: string;
+  /** Whether it comes after every prefix that names a segment, although it is no prefix. */
+  readonly isLate?: boolean;
+};
 
 /** Which requests a rule is for: those that meet all conditions of the match. */
 export type HttpMatch = {

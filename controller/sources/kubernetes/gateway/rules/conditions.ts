@@ -55,11 +55,15 @@ const escaped = (text: string): string => text.replace(/[.+*?^$()[\]{}|\\]/g, '\
 export function compareMatches(a: HttpMatch, b: HttpMatch): number {
   return (
     rankOf(a.path) - rankOf(b.path) ||
-    b.path.value.length - a.path.value.length ||
+    lengthOf(b.path) - lengthOf(a.path) ||
     Number(a.method === null) - Number(b.method === null) ||
     b.headers.length - a.headers.length ||
     b.query.length - a.query.length
   );
 }
 
-const rankOf = ({ type }: PathMatcher): number => ['Exact', 'RegularExpression', 'PathPrefix'].indexOf(type);
+const rankOf = ({ type, isLate }: PathMatcher): number =>
+  ['Exact', 'RegularExpression', 'PathPrefix'].indexOf(isLate ? 'PathPrefix' : type);
+/** Longer than `/`, and shorter than any prefix with a segment. */
+const LATE_LENGTH = 1.5;
+const lengthOf = ({ value, isLate }: PathMatcher): number => (isLate ? LATE_LENGTH : value.length);

@@ -4,6 +4,7 @@ import { readTemplate } from '../../config-file/placeholder.ts';
 import { quote, unquoted } from '../../config-file/quote.ts';
 import type { Word } from '../../config-file/word.ts';
 
+const FORM = 'respond <status> [<body>] or respond <body> [<status>]';
 /** Characters. */
 const LONGEST_BODY = 65_536;
 const MAX_RESPONDS = 100;
@@ -16,14 +17,22 @@ const WITHOUT_BODY = [204, 205, 304];
 export const respondDirective: Grammar<RespondMembers> = {
   name: 'respond',
   otherNames: ['abort', 'error', 'return', 'static_response'],
-  form: 'respond <status> [<body>] or respond <body> [<status>]',
-  args: [1, 2],
+  form: FORM,
+  args: [1, 4],
   block: 'none',
   repeats: 'conditionally',
   answers: true,
   matcher: 'before',
-  read({ name, args: [first, second] }, part, { report, sourceWords }, condition) {
+  read({ name, args }, part, { report, sourceWords }, condition) {
+    // As in Caddy, where any path may come first.
+    const [first, second, extra] = args[1] && isBare(args[0], '*') ? args.slice(1) : args;
     if (!first) return;
+    if (isBare(first, '/'))
+      return report.error(
+        first,
+        `respond ${quote(first.text)}: to select a path, write "handle ${unquoted(first.text)} {", respond inside it, and "}"`,
+      );
+    if (extra) return report.error(extra, `${quote(extra.text)} is one argument too many for respond: write ${FORM}`);
     const statusWord = isNumber(first) ? first : second;
     const body = isNumber(first) ? second : first;
     const status = statusWord ? readStatus(statusWord) : 200;
@@ -37,11 +46,6 @@ export const respondDirective: Grammar<RespondMembers> = {
     if (body && body.text.length > LONGEST_BODY) return report.error(body, `a body is at most ${LONGEST_BODY} characters long`);
     const text = body ? readTemplate(body, 'request') : { text: '' };
     if (body && 'fault' in text) return report.error(body, `respond: ${text.fault}`);
-    if (body?.text.startsWith('/') && body.style === 'bare')
-      return report.error(
-        body,
-        `respond ${quote(body.text)}: to select a path, write "handle ${unquoted(body.text)} {", respond inside it, and "}"`,
-      );
     if ('fault' in text) return;
     const answer = { status, body: text.text };
     if (condition === null) {
@@ -55,6 +59,8 @@ export const respondDirective: Grammar<RespondMembers> = {
     sourceWords.set(spec, name);
   },
 };
+
+const isBare = (word: Word | undefined, start: string): boolean => word?.style === 'bare' && word.text.startsWith(start);
 
 const isNumber = (word: Word): boolean => word.style === 'bare' && /^\d+$/.test(word.text);
 

@@ -2,7 +2,8 @@ import type { Condition } from '../condition.ts';
 import type { Parsed } from '../values/parsed.ts';
 import type { Position, Word } from './word.ts';
 
-export type DirectiveBlock = { readonly open: Position; readonly lines: readonly Directive[] };
+/** `incomplete`: lines are missing, because of an import with an error. */
+export type DirectiveBlock = { readonly open: Position; readonly lines: readonly Directive[]; readonly incomplete?: boolean };
 
 /** `name args… [{ … }]`. */
 export type Directive = { readonly name: Word; readonly args: readonly Word[]; readonly block: DirectiveBlock | null };

@@ -31,7 +31,7 @@ export function beginReading(bytes: Buffer, path: string, env: Environment, file
   const report = collectDiagnostics(path);
   const budget = createBudget();
   const imports = createImports(env, files, report, budget);
-  const expanded = (block: DirectiveBlock): DirectiveBlock => expand(block, imports);
+  const expanded = (block: DirectiveBlock): DirectiveBlock => expand(block, imports, report);
   const textOf = (word: Word) => textNamedBy(word, files);
   const context = { report, expanded, textOf, now: systemClock.now(), sourceWords: new WeakMap() };
   return { report, imports, budget, context, text: readText(bytes, path, report) };
@@ -75,9 +75,11 @@ export function readGlobals(
 }
 
 /** The lines of a block, with its imports replaced by their lines. */
-function expand(block: DirectiveBlock, imports: Imports): DirectiveBlock {
+function expand(block: DirectiveBlock, imports: Imports, report: Collected): DirectiveBlock {
   if (!block.lines.some(isImport)) return block;
-  return { open: block.open, lines: linesOf(block.lines, imports) };
+  const errors = report.count();
+  const lines = linesOf(block.lines, imports);
+  return { open: block.open, lines, incomplete: report.count() > errors };
 }
 
 function linesOf(lines: readonly Directive[], imports: Imports): Directive[] {

@@ -45,6 +45,8 @@ export type Context = DirectiveContext & {
 export type SiteDraft = {
   /** The first of each directive in the block, valid or not. */
   readonly seen: Word[];
+  /** Whether lines are missing, because of an import with an error. */
+  incomplete?: true;
   /** Members of its route. */
   readonly members: RouteDraft;
   /** The certificate supplied by the site, and the word that names its file. */

@@ -76,6 +76,7 @@ function blockReader(around: Matchers, shared: SharedContext): Context['readBloc
   const { report, expanded } = shared;
   return (written, scope, draft) => {
     const block = expanded(written);
+    if (block.incomplete) draft.incomplete = true;
     const { matchers, rest } = readMatchers(block, around, report);
     readLines(rest, scope, SITE_RULES, draft, draft.seen, {
       ...shared,
@@ -173,8 +174,8 @@ function reportSilence(draft: SiteDraft, place: Position, report: DiagnosticRepo
       );
 }
 
-/** A rejected or mistyped directive may have been meant to respond: it has its own error, which is enough. */
-const isSilent = ({ seen }: SiteDraft): boolean => seen.every(({ text }) => NEVER_ANSWERS.has(text));
+/** A rejected or mistyped directive or import may have been meant to respond: it has its own error, which is enough. */
+const isSilent = ({ seen, incomplete }: SiteDraft): boolean => !incomplete && seen.every(({ text }) => NEVER_ANSWERS.has(text));
 const NEVER_ANSWERS: ReadonlySet<string> = new Set([...SITE_RULES.values()].filter((rule) => !('answers' in rule)).map(({ name }) => name));
 
 /** The defaults of a route or a block. */

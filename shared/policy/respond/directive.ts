@@ -16,7 +16,7 @@ const WITHOUT_BODY = [204, 205, 304];
 
 export const respondDirective: Grammar<RespondMembers> = {
   name: 'respond',
-  otherNames: ['abort', 'error', 'return', 'static_response'],
+  otherNames: ['abort', 'error', 'static_response'],
   form: FORM,
   args: [1, 4],
   block: 'none',

@@ -4,7 +4,6 @@ import { SITE_POLICIES } from '../../../../shared/policy/policies.ts';
 export const OTHER_NAMES: ReadonlyMap<string, string> = new Map([
   ...SITE_POLICIES.flatMap(({ directive }) => directive?.otherNames?.map((other) => [other, directive.name] as const) ?? []),
   ['include', 'import'],
-  ['location', 'handle'],
   ['proxy', 'reverse_proxy'],
   ['proxy_pass', 'reverse_proxy'],
 ]);

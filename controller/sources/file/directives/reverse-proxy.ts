@@ -212,9 +212,14 @@ function isUpstream(word: Word, scheme: string, text: string, report: Context['r
   };
   if (word.text.startsWith('/') || word.text === '*')
     return refuse('to select a path, write "handle /api/* {", reverse_proxy inside it, and "}"');
+  if (/;$/.test(text)) return refuse(`a line does not end with a semicolon: write ${unquoted(word.text.replace(/;+$/, ''))}`);
+  if (scheme === 'h2c://') return refuse(`write ${unquoted(text)}, and transport h2c next to it`);
   if (scheme !== '' && scheme !== 'http://' && scheme !== 'https://')
     return refuse('an upstream is host:port, http://host:port or https://host:port');
   if (/^unix[/:+@]/i.test(text)) return true;
   const slash = text.indexOf('/');
-  return slash < 0 || refuse(`an upstream has no path: write ${scheme}${unquoted(text.slice(0, slash))}`);
+  if (slash >= 0) return refuse(`an upstream has no path: write ${scheme}${unquoted(text.slice(0, slash))}`);
+  if (/^:?\d{2,5}$/.test(text)) return refuse(`the host is missing: write ${scheme}localhost:${text.replace(':', '')}`);
+  if (scheme === '' || /:\d*$/.test(text)) return true;
+  return refuse(`the port is missing: write ${scheme}${unquoted(text)}:${scheme === 'https://' ? 443 : 80}`);
 }

@@ -8,6 +8,7 @@ import { type HandleSpec, handleSchema, type RouteSpec, routeSchema } from '../.
 import { CATCH_ALL, type Domain } from '../../../../shared/values/host.ts';
 import { type DiagnosticReport, positionOf } from '../diagnostics/diagnostics.ts';
 import { SITE_RULES } from '../directives/directives.ts';
+import { insteadOfNginx } from '../directives/nginx-words.ts';
 import { OTHER_NAMES } from '../directives/other-names.ts';
 import { type Context, emptyDraft, type HandleDraft, type SiteDraft } from '../directives/rule.ts';
 import { divideGroups } from '../directives/split.ts';
@@ -93,6 +94,8 @@ function withoutBlock(first: Word): string {
   if (SITE_RULES.has(name)) return `${name} is outside of a site: put it between "example.com {" and "}"`;
   const other = OTHER_NAMES.get(name);
   if (other) return `unknown directive ${quote(name)} (did you mean "${other}"?)`;
+  const instead = insteadOfNginx(name);
+  if (instead) return `unknown directive ${quote(name)}: ${instead}`;
   return `"{" is missing after the site address ${quote(name)}`;
 }
 

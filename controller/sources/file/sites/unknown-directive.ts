@@ -4,6 +4,7 @@ import { quote } from '../../../../shared/config-file/quote.ts';
 import { isMatcher, lineOf, type Word } from '../../../../shared/config-file/word.ts';
 import { CADDY_DIRECTIVES, CADDY_GLOBALS } from '../directives/caddy-words.ts';
 import { SITE_RULES } from '../directives/directives.ts';
+import { insteadOfNginx } from '../directives/nginx-words.ts';
 import { OTHER_GLOBALS, OTHER_NAMES } from '../directives/other-names.ts';
 import type { BlockKind } from '../directives/rule.ts';
 import { GLOBAL_RULES } from './globals.ts';
@@ -17,7 +18,7 @@ export function explainUnknown({ name, block }: Directive, scope: BlockKind, wit
   const what = scope === 'globals' ? 'global option' : 'directive';
   const other = (scope === 'globals' ? OTHER_GLOBALS : OTHER_NAMES).get(name.text);
   if (other) return `unknown ${what} ${quote(name.text)} (did you mean "${other}"?)`;
-  const instead = (scope === 'globals' ? CADDY_GLOBALS : CADDY_DIRECTIVES).get(name.text);
+  const instead = (scope === 'globals' ? CADDY_GLOBALS : CADDY_DIRECTIVES).get(name.text) ?? insteadOfNginx(name.text);
   if (instead) return `unknown ${what} ${quote(name.text)}: ${instead}`;
   if (block && name.text.includes('.')) return `unknown ${what} ${quote(name.text)}: ${siteInside(name, within)}`;
   const known = [...(scope === 'globals' ? GLOBAL_RULES : SITE_RULES).keys()];

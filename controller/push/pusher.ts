@@ -23,7 +23,8 @@ export type PushEvent =
   | { readonly kind: 'applied'; readonly applied: Applied; readonly whole: boolean; readonly state: DesiredState }
   | { readonly kind: 'unchanged' /** It needs no frame: the data plane serves it already. */; readonly state: DesiredState }
   | { readonly kind: 'refused'; readonly error: string }
-  | { readonly kind: 'disconnected'; readonly reason: string }
+  /** `away`: it could not be reached. */
+  | { readonly kind: 'disconnected'; readonly reason: string; readonly away: boolean }
   | ({ readonly kind: 'upstream' } & TargetReport);
 
 export type PushOptions = {
@@ -81,7 +82,7 @@ export class Pusher {
       }
       const { reason, away } = await this.converse();
       if (signal.aborted) return;
-      this.options.watch({ kind: 'disconnected', reason });
+      this.options.watch({ kind: 'disconnected', reason, away });
       const wait = this.backoff.next();
       await sleep(this.options.clock, away ? Math.min(wait, AWAY_MS) : wait, signal);
     }

@@ -8,7 +8,7 @@ type Event =
   | { readonly kind: 'applied'; readonly applied: Applied; readonly state: DesiredState }
   | { readonly kind: 'unchanged' }
   | { readonly kind: 'refused'; readonly error: string }
-  | { readonly kind: 'disconnected'; readonly reason: string }
+  | { readonly kind: 'disconnected'; readonly reason: string; readonly away: boolean }
   | ({ readonly kind: 'upstream' } & TargetReport);
 
 /** At most this many routes of one frame are listed in the log. */
@@ -19,16 +19,23 @@ const NOT_THERE = /^(?:no such socket|connection refused)/;
 
 /** Writes the events of one data plane's stream to the report and the log: each change once, each lasting failure once. */
 export function createPushRecorder(address: string, report: Report, log: Log): (event: Event) => void {
+  /** Why the last frame was refused. */
+  let refusal: string | null = null;
   return (event) => {
     switch (event.kind) {
       case 'applied':
+        refusal = null;
         report.applied(address, event.applied, event.state);
         return logApplied(address, event.applied, log);
       case 'refused':
+        refusal = event.error;
         if (report.failed(address, 'refused', event.error))
           log.error({ dataplane: address, reason: event.error }, 'the data plane refused a frame');
         return;
       case 'disconnected': {
+        // It ends the stream because it has refused the frame, and is asked again: that is one failure.
+        if (refusal !== null && !event.away) return void report.failed(address, 'failed', refusal);
+        refusal = null;
         const starting = report.isNew(address) && NOT_THERE.test(event.reason);
         if (!report.failed(address, 'failed', event.reason)) return;
         if (starting) log.info({ dataplane: address, reason: event.reason }, 'waiting for the data plane');

@@ -36,6 +36,8 @@ import { tcpMigrationAdvice } from './workers/tcp-migration.ts';
 const SWEEP_MS = 60_000;
 /** The aggregation cycle of analytics (ms). */
 const AGGREGATION_MS = 60_000;
+/** How often it is checked whether the table is still saved (ms). */
+const SAVED_MS = 10_000;
 /** How long a successor waits for the first health checks of restored targets before it serves (ms). */
 const FIRST_ANSWERS_MS = 2_000;
 /** How long a purge may take in the workers (ms). */
@@ -118,6 +120,7 @@ export async function startDataplane(base: DataplaneSettings, runtime: ProcessCo
       for (const rates of Object.values(components.ledger.rates)) rates.sweep(clock.now());
     }),
     clock.every(AGGREGATION_MS, () => void components.analytics.aggregate()),
+    clock.every(SAVED_MS, () => void table.keepSaved()),
     clock.every(RETRY_PORTS_MS, () => void live.retry()),
     watchMemory(workers, { clock, log, drainMs: () => live.settings.drainTimeoutMs }),
   ];

@@ -61,6 +61,7 @@ export function overviewParts(components: Components, { clock, log, settings, ce
     warnings: () => ({
       targets_unconfirmed: readiness.warnings(),
       settings: live.warnings,
+      table_unsaved: table.saved.warnings,
       cache_off: watched.cacheWarnings(live.settings.cacheSize),
       cache_disk: cacheFiles?.warnings ?? [],
       ports_closed: watched.portWarnings([...httpPorts(live.settings), ...httpsPorts(live.settings)]),

@@ -23,6 +23,7 @@ const WELL: Situation = {
   warnings: {
     targets_unconfirmed: [],
     settings: [],
+    table_unsaved: [],
     cache_off: [],
     cache_disk: [],
     file_root: [],
@@ -223,7 +224,7 @@ describe('alerts', () => {
       const alert = only({ ...WELL, warnings: { ...WELL.warnings, [part]: ['this is so'] } });
       assert.deepEqual([alert.severity, alert.code, alert.message], ['warning', part, 'this is so']);
     }
-    for (const part of ['token_keys_missing', 'file_root'] as const) {
+    for (const part of ['token_keys_missing', 'file_root', 'table_unsaved'] as const) {
       const missing = only({ ...WELL, warnings: { ...WELL.warnings, [part]: ['it is missing'] } });
       assert.deepEqual([missing.severity, missing.code], ['error', part]);
     }

@@ -233,6 +233,11 @@ function refusedAlert({ controller, domain, result, reason, since }: RefusedRout
 /** Warnings of parts of the data plane. */
 const WARNED = {
   targets_unconfirmed: ['warning', 'routes', 'Wait until the controller is connected; if it stays away, start it again.'],
+  table_unsaved: [
+    'error',
+    'state',
+    'Free space or correct the permissions; changes are tried again automatically. A table that was replaced is read at the next start.',
+  ],
   cache_off: ['warning', 'cache', 'Set a size: cache 256mb among the globals of the config file, or --cache-size 256mb.'],
   cache_disk: [
     'warning',

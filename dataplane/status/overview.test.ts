@@ -26,6 +26,7 @@ function parts(problems: Problem[]): OverviewParts {
     warnings: () => ({
       targets_unconfirmed: [],
       settings: ['it is not in effect'],
+      table_unsaved: [],
       cache_off: [],
       cache_disk: [],
       file_root: [],

@@ -11,12 +11,13 @@ import { deltaOf } from './claims/delta.ts';
 import { type Judgement, judge, refusal, repeats, unchanged } from './claims/judge.ts';
 import { LazyOwnedRoute } from './claims/lazy-owned-route.ts';
 import { Confirmations } from './controllers/confirmations.ts';
-import { type ControllerRecord, rewrittenController, unsettled, withUnconfirmedSources } from './controllers/controllers.ts';
+import { type ControllerRecord, lastFrame, rewrittenController, unsettled, withUnconfirmedSources } from './controllers/controllers.ts';
 import { type RefusedRoute, ReportedConditions } from './controllers/reported-conditions.ts';
 import { ReportedProblems } from './controllers/reported-problems.ts';
 import { Lending } from './disk/lending.ts';
-import type { Restored } from './disk/restore.ts';
-import type { Store } from './disk/store.ts';
+import { everything, type Restored } from './disk/restore.ts';
+import type { SavedWatch } from './disk/saved-watch.ts';
+import type { Save, Store } from './disk/store.ts';
 import { Mutex } from './mutex.ts';
 import { RoutePublication } from './route-publication.ts';
 import { type CertificateKeeper, type Frame, type KnownController, type OwnedRoute, type TableChange, UnsavedError } from './table.ts';
@@ -74,6 +75,7 @@ export class LiveTable {
   private readonly listeners = new Set<(change: TableChange) => void>();
   private readonly writer = new Mutex();
   private readonly lending: Lending;
+  readonly saved: SavedWatch;
   private fileGlobals: Globals;
   private closed = false;
 
@@ -88,6 +90,7 @@ export class LiveTable {
     this.certificates = certificates ?? null;
     this.publication = new RoutePublication(publisher);
     this.lending = new Lending(this.store, this.writer);
+    this.saved = restored.watch;
     this.fileGlobals = restored.globals;
   }
 
@@ -253,12 +256,27 @@ export class LiveTable {
     await acknowledged;
   }
 
+  /** Called from time to time: saves the table again if its file was removed, or if it could not be saved before. */
+  async keepSaved(): Promise<void> {
+    if (this.closed || this.lending.isLent) return;
+    const keep = async () => {
+      if (!this.closed) await this.saved.check(this.whole);
+    };
+    // Refused: a successor has the table.
+    await this.writer.run(keep).catch(() => undefined);
+  }
+
+  private readonly whole = (): Save => everything({ claims: this.claims.byDomain, controllers: this.known, globals: this.fileGlobals });
+
   /**
    * Gives the saved table to another process. Changes wait until `reclaim`, or fail at `refuse` or `close`. Resolves when none is in
    * progress. @throws UnsavedError if the unconfirmed sources cannot be saved for the other process.
    */
   release(): Promise<void> {
-    return this.lending.lend(() => this.saveControllers(withUnconfirmedSources(this.known, this.unconfirmedSources())));
+    return this.lending.lend(async () => {
+      await this.saved.check(this.whole);
+      await this.saveControllers(withUnconfirmedSources(this.known, this.unconfirmedSources()));
+    });
   }
 
   reclaim(): void {
@@ -375,9 +393,3 @@ export class LiveTable {
     for (const controller of controllers) this.known.set(controller.id, controller);
   }
 }
-
-/** A full frame without anything, as from a later run of the controller. */
-const lastFrame = ({ id, epoch, revision, sources }: ControllerRecord): Frame => ({
-  header: { controller: id, epoch: epoch + 1, revision, based_on: null, sources: [...sources], reload: false },
-  ...{ routes: [], rejected: [], removes: [], problems: [] },
-});

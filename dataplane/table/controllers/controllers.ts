@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { revisionSchema } from '../../../shared/wire/apply.ts';
+import type { Frame } from '../table.ts';
 import type { UnconfirmedSource } from '../unconfirmed/unconfirmed.ts';
 import { confirmationSchema } from './confirmation.ts';
 
@@ -50,3 +51,9 @@ export function rewrittenController(
   const candidates = holder === null ? [...controllers.keys()].sort() : [holder];
   return candidates.map((id) => controllers.get(id)).find((controller) => controller?.sources.includes(tag));
 }
+
+/** A full frame without anything, as from a later run of the controller. */
+export const lastFrame = ({ id, epoch, revision, sources }: ControllerRecord): Frame => ({
+  header: { controller: id, epoch: epoch + 1, revision, based_on: null, sources: [...sources], reload: false },
+  ...{ routes: [], rejected: [], removes: [], problems: [] },
+});

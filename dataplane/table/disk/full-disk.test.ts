@@ -132,3 +132,23 @@ test('routes in a damaged table are not lost if there is no space to save them a
   await fixture.restart();
   assert.equal(fixture.table.counts().routes, 100);
 });
+
+test('that changes can’t be saved is said once and warned about until one is saved again', async (context) => {
+  using disk = new SmallDisk();
+  if (skipped(context, disk)) return;
+  using fixture = await TemporaryTable.start(disk.state);
+  const said = () => fixture.log.lines.map(({ level, message }) => `${level} ${message}`);
+  disk.fill();
+  for (let round = 0; round < 3; round++) {
+    await assert.rejects(fixture.table.apply(frameOf({ revision: 1 }, many(2_000))), UnsavedError);
+    await fixture.table.keepSaved();
+  }
+  const failed = "error changes can't be saved and are not applied: free space or correct the permissions; what was saved before is served";
+  assert.deepEqual(said(), [failed]);
+  const [warning = ''] = fixture.table.saved.warnings;
+  assert.match(warning, /^changes can't be saved in .*routes\.db \(database or disk is full\); what was saved before is served$/);
+  disk.empty();
+  // Nobody tries again, so that a small change is tried after a while.
+  for (let checks = 0; checks < 10; checks++) await fixture.table.keepSaved();
+  assert.deepEqual([said(), fixture.table.saved.warnings], [[failed, 'info changes can be saved again'], []]);
+});

@@ -10,6 +10,7 @@ import { type ControllerRecord, unsettled } from '../controllers/controllers.ts'
 import { UnsavedError } from '../table.ts';
 import { markUnconfirmed } from '../unconfirmed/unconfirmed.ts';
 import { routeSchemaHash, SavedTable } from './saved.ts';
+import { SavedWatch } from './saved-watch.ts';
 import { DamagedError, OtherVersionError, type Save, Store } from './store.ts';
 
 export const DATABASE = 'routes.db';
@@ -19,6 +20,7 @@ const SALVAGED = '.salvaged';
 /** The intact part of what an earlier run saved. */
 export type Restored = {
   readonly store: Store;
+  readonly watch: SavedWatch;
   readonly claims: Map<string, Claims>;
   readonly controllers: Map<string, ControllerRecord>;
   readonly globals: Globals;
@@ -45,7 +47,7 @@ export async function restore(
   const { store, saved } = await read(stateDir, clock, log);
   const { claims, controllers, globals } = saved;
   markUnconfirmed(claims, (controller, source) => !takenOver || controllers.get(controller)?.doubted.includes(source) !== false);
-  return { store, claims, controllers, globals, boot };
+  return { store, watch: new SavedWatch(store, log), claims, controllers, globals, boot };
 }
 
 async function read(stateDir: string, clock: Clock, log: Log): Promise<{ store: Store; saved: SavedTable }> {
@@ -132,7 +134,12 @@ function unsettle({ controllers }: SavedTable): void {
   for (const [id, controller] of controllers) controllers.set(id, unsettled(controller));
 }
 
-function everything({ claims, controllers, globals }: SavedTable): Save {
+/** All that is saved of a table. */
+export function everything({
+  claims,
+  controllers,
+  globals,
+}: Pick<Restored, 'controllers' | 'globals'> & { readonly claims: ReadonlyMap<string, Claims> }): Save {
   const puts = [...claims].flatMap(([domain, { hand, applied }]) => [
     ...(hand === null ? [] : [{ domain, layer: 'hand' as const, claim: hand }]),
     ...(applied === null ? [] : [{ domain, layer: 'applied' as const, claim: applied }]),

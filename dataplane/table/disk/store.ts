@@ -1,3 +1,4 @@
+import { existsSync, type Stats, statSync } from 'node:fs';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { crc32 } from 'node:zlib';
 import { makePrivateFile } from '../../../shared/runtime/private-file.ts';
@@ -60,6 +61,9 @@ export type SavedRoute = {
 /** A saved controller or the saved globals, as JSON. */
 export type SavedEntry = { readonly name: string; readonly json: string; readonly sound: boolean };
 
+/** Why a change could not be saved. `size`: the number of its routes. */
+export type Unsaved = { readonly reason: string; readonly size: number };
+
 /** The file has an unknown format version. */
 export class OtherVersionError extends Error {}
 
@@ -72,12 +76,36 @@ export class Store {
   private database: DatabaseSync;
   private statements: Statements;
   private broken = false;
+  private file: FileAtPath | null;
+  /** How many changes could not be saved. */
+  failures = 0;
+  /** The last failure, until a change that is not smaller is saved. */
+  unsaved: Unsaved | null = null;
 
   /** @throws the database's error if the file can't be opened, is not a database, or belongs to a running process. */
   constructor(path: string) {
     this.path = path;
     this.database = open(path);
     this.statements = prepare(this.database);
+    this.file = fileAt(path);
+  }
+
+  /** Whether its file was removed while it is open, or another one has taken its place. */
+  get displaced(): 'removed' | 'replaced' | null {
+    if (this.broken || this.file === null) return null;
+    const now = fileAt(this.path);
+    if (now === null) return 'removed';
+    if (now.id !== this.file.id) return 'replaced';
+    // Without its log, the newest changes are missing from it.
+    if (this.file.hasLog && !now.hasLog) return 'removed';
+    this.file = now;
+    return null;
+  }
+
+  /** Begins a new file in place of one that was removed. @throws UnsavedError */
+  async saveAnew(everything: Save): Promise<void> {
+    if (!this.broken) this.abandon();
+    await this.save(everything);
   }
 
   /** @throws DamagedError if the file's structure is damaged; its entries may still be readable. */
@@ -109,6 +137,7 @@ export class Store {
 
   /** Writes one change in one transaction, in steps that leave the event loop free. @throws UnsavedError if nothing was changed. */
   async save(change: Save): Promise<void> {
+    const size = change.puts.length + change.deletes.length;
     try {
       this.reopen();
       this.database.exec('BEGIN IMMEDIATE');
@@ -122,9 +151,13 @@ export class Store {
       if (change.globals !== undefined) this.putEntry(this.statements.setting, 'globals', change.globals);
       if (change.schemaHash !== undefined) this.putEntry(this.statements.setting, 'form', change.schemaHash);
       this.database.exec('COMMIT');
+      if (this.unsaved !== null && size >= this.unsaved.size) this.unsaved = null;
     } catch (error) {
       this.undo();
-      throw new UnsavedError(`the change could not be saved: ${error instanceof Error ? error.message : String(error)}`);
+      const reason = error instanceof Error ? error.message : String(error);
+      this.failures++;
+      this.unsaved = { reason, size };
+      throw new UnsavedError(`the change could not be saved: ${reason}`);
     }
   }
 
@@ -161,17 +194,31 @@ export class Store {
     try {
       if (!this.broken && this.database.isTransaction) this.database.exec('ROLLBACK');
     } catch {
-      this.broken = true;
-      this.database.close();
+      this.abandon();
     }
+  }
+
+  private abandon(): void {
+    this.broken = true;
+    this.close();
   }
 
   private reopen(): void {
     if (!this.broken) return;
     this.database = open(this.path);
     this.statements = prepare(this.database);
+    this.file = fileAt(this.path);
     this.broken = false;
   }
+}
+
+/** The file at a path, and whether there is a log of it. */
+type FileAtPath = { readonly id: string; readonly hasLog: boolean };
+
+/** null if there is none. */
+function fileAt(path: string): FileAtPath | null {
+  const found: Stats | undefined = statSync(path, { throwIfNoEntry: false });
+  return found === undefined ? null : { id: `${found.dev} ${found.ino}`, hasLog: existsSync(`${path}-wal`) };
 }
 
 type Statements = {

@@ -9,6 +9,9 @@ const PLAN_MS = 10_000;
 /** How long the controller may take to exit (ms): it serves nobody, and may wait for a file or an engine that does not answer. */
 const CONTROLLER_STOP_MS = 5_000;
 
+/** How long planning here may take when it is told to stop (ms). */
+const PLAN_STOP_MS = 1_000;
+
 /** Plans how both processes are started. @returns null if it starts none, as for `--help`; rejects if there is no plan. */
 export type Planner = (argv: readonly string[]) => Promise<RunPlan | null>;
 
@@ -39,6 +42,8 @@ export class Pair implements Child {
   private dataplane: Supervised | null = null;
   private controller: Supervised | null = null;
   private stops = 0;
+  /** Resolves when there is no use in planning any more. */
+  private readonly unwanted = Promise.withResolvers<null>();
   private handedOver = false;
   private serving: () => void = () => undefined;
   lastWords = '';
@@ -80,11 +85,13 @@ export class Pair implements Child {
     if (signal === 'SIGKILL') return this.kill();
     this.stops += 1;
     if (this.stops > 1) return this.kill();
+    this.tools.clock.after(PLAN_STOP_MS, () => this.unwanted.resolve(null));
     this.planner?.signal(signal);
     this.dataplane?.stop();
   }
 
   private kill(): void {
+    this.unwanted.resolve(null);
     this.stops = Math.max(this.stops, 2);
     // Otherwise their end would look like a crash.
     for (const one of [this.dataplane, this.controller]) one?.retire();
@@ -178,7 +185,7 @@ export class Pair implements Child {
   /** Without a plan, a process plans: it reports what is wrong, or prints the help. */
   private async planHere(planner: Planner): Promise<RunPlan | number> {
     const [, ...flags] = this.launch.argv;
-    const plan = await planner(flags).catch(() => null);
+    const plan = await Promise.race([planner(flags).catch(() => null), this.unwanted.promise]);
     return plan ?? (this.stops > 0 ? 0 : this.plan());
   }
 

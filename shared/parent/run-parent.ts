@@ -41,7 +41,15 @@ export function runParent(plan: Planner | null): void {
     start: (launch: Launch, events: ChildEvents) => startChild(launch, events, (text) => write(2, argv[0] === 'run' ? asRun(text) : text)),
   };
   // The first start runs what this process was started from; later ones may run another version.
-  let ownPlanner = plan;
+  let isPlanning = false;
+  let ownPlanner: Planner | null =
+    plan &&
+    ((flags) => {
+      isPlanning = true;
+      return plan(flags).finally(() => {
+        isPlanning = false;
+      });
+    });
   const pair = (launch: Launch, events: ChildEvents): Pair => {
     const planner = ownPlanner;
     ownPlanner = null;
@@ -68,6 +76,8 @@ export function runParent(plan: Planner | null): void {
   setInterval(() => undefined, 2 ** 31 - 1);
   parent.run().then(async (code) => {
     await manager.sent();
+    // Node would wait for the config file, whose disk may not answer.
+    if (isPlanning) process.kill(process.pid, 'SIGKILL');
     process.exit(code);
   });
 }

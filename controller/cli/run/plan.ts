@@ -1,12 +1,15 @@
+import { stat } from 'node:fs/promises';
 import { closest } from '../../../shared/closest.ts';
 import { ENV_PREFIX, NAME } from '../../../shared/name.ts';
+import { systemClock } from '../../../shared/runtime/clock.ts';
 import { readFlags, UsageError } from '../../../shared/runtime/flags.ts';
 import type { RunPlan } from '../../../shared/runtime/process/parent.ts';
 import { describeTakenBy, runningInstance } from '../../../shared/runtime/process/running-instance.ts';
 import { CONTROLLER_FLAGS, type ControllerSettings, controllerSettings } from '../../flags.ts';
 import { globalsOfFile } from '../../sources/file/globals-of-file.ts';
+import { SLOW_MS, WHY_SLOW } from '../../sources/file/text/read.ts';
 import { dataplaneFlagLines } from './dataplane-flags.ts';
-import { type RunArguments, splitArguments } from './run-arguments.ts';
+import { givenValue, type RunArguments, splitArguments } from './run-arguments.ts';
 
 /** The file's globals as JSON, which the data plane needs before the first frame. */
 export const GLOBALS_VARIABLE = `${ENV_PREFIX}FILE_GLOBALS`;
@@ -16,6 +19,9 @@ export const asksForHelp = (argv: readonly string[]): boolean => argv.includes('
 /** Plans data plane and controller: checks the flags and reads the globals of the config file. @throws UsageError. */
 export async function plan(argv: readonly string[]): Promise<RunPlan> {
   const split = splitArguments(CONTROLLER_FLAGS, argv, process.env);
+  const named = givenValue(split.controller, 'config', process.env);
+  // The checks of the flags would block the thread while the disk of the file does not answer.
+  if (typeof named === 'string') await patiently(named, () => stat(named).catch(() => null));
   const { config } = settingsOf(split);
   await requireAlone(split);
   const { dataplane, takeover } = split;
@@ -52,6 +58,14 @@ function settingsOf(split: RunArguments): ControllerSettings {
  * globals at all, the data plane uses those that it saved.
  */
 async function environmentOf(config: string | null): Promise<Record<string, string>> {
-  const globals = config === null ? null : await globalsOfFile(config, process.env);
+  const globals = config === null ? null : await patiently(config, () => globalsOfFile(config, process.env));
   return globals === null ? {} : { [GLOBALS_VARIABLE]: JSON.stringify(globals) };
+}
+
+/** Says that the start waits for the config file if it takes long: nothing else does, and nothing is served yet. */
+async function patiently<T>(config: string, read: () => Promise<T>): Promise<T> {
+  const stopWaiting = systemClock.after(SLOW_MS, () => {
+    process.stderr.write(`${NAME} run: waiting for the config file ${config}: ${WHY_SLOW}\n`);
+  });
+  return read().finally(stopWaiting);
 }

@@ -59,7 +59,11 @@ function socketPath(named: string | true | undefined, stateDir: string | true | 
 }
 
 /** The last value of a flag, or true without a value; else its environment variable; else undefined. */
-function givenValue(argv: readonly string[], name: string, env: Readonly<Record<string, string | undefined>>): string | true | undefined {
+export function givenValue(
+  argv: readonly string[],
+  name: string,
+  env: Readonly<Record<string, string | undefined>>,
+): string | true | undefined {
   let value: string | true | undefined;
   argv.forEach((word, at) => {
     const next = argv[at + 1];

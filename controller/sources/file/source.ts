@@ -7,6 +7,7 @@ import { createTransitionTimes, type UndatedReading } from '../transition-times.
 import { type Compiled, compileFile } from './compile.ts';
 import { type Diagnostic, formatDiagnostic } from './diagnostics/diagnostics.ts';
 import { FILE_SOURCE } from './sites/site.ts';
+import { SLOW_MS, WHY_SLOW } from './text/read.ts';
 import type { Environment } from './variables/read-context.ts';
 import { areSame, COARSE_MS, type FoundFiles, lacks, mayHideChanges, wereSteady } from './watching/found-files.ts';
 import { createPatience, mayBeIncomplete } from './watching/incomplete.ts';
@@ -39,6 +40,7 @@ export function createFileSource(options: { path: string; clock: Clock; log: Log
   let missingSince: number | undefined;
   let cancelLook: () => void = () => undefined;
   let cancelSecondLook: () => void = () => undefined;
+  let stopWaiting: () => void = () => undefined;
   let latest: Snapshot | undefined;
   /** The inputs of the latest version without errors. */
   let listed: FoundFiles | undefined;
@@ -55,7 +57,8 @@ export function createFileSource(options: { path: string; clock: Clock; log: Log
   /** `after` is undefined if an input changed during the read. */
   const read = async (before: FoundFiles): Promise<{ snapshot: Snapshot; after: FoundFiles | undefined }> => {
     const startedAt = clock.now();
-    const compiled = await compileFile(path, env);
+    if (emitSnapshot) stopWaiting = clock.after(SLOW_MS, () => log.warn({ path, reason: WHY_SLOW }, 'waiting for the config file'));
+    const compiled = await compileFile(path, env).finally(() => stopWaiting());
     inputs = [...new Set(compiled.inputs)];
     const after = findFiles();
     return { snapshot: snapshotOf(compiled), after: wereSteady(before, after, startedAt) ? after : undefined };
@@ -144,6 +147,7 @@ export function createFileSource(options: { path: string; clock: Clock; log: Log
     stopPolling();
     cancelLook();
     cancelSecondLook();
+    stopWaiting();
     settle.stop();
     watch.stop();
     watch = undefined;

@@ -2,13 +2,14 @@ import { join } from 'node:path';
 import { DEFAULT_STATE_DIR, NAME } from '../../../shared/name.ts';
 import { systemClock } from '../../../shared/runtime/clock.ts';
 import type { Flag } from '../../../shared/runtime/flags.ts';
+import { runningInstance } from '../../../shared/runtime/process/running-instance.ts';
 import { LAUNCHER_VARIABLE } from '../../../shared/runtime/process/supervised.ts';
 import { TAKEOVER_SOCKET } from '../../../shared/wire/takeover.ts';
 import { JSON_FLAG, noArguments, wantsJson } from '../command/admin-query.ts';
 import type { Command } from '../command/command.ts';
 import { ownLauncher } from './own-launcher.ts';
 import { requestUpgrade } from './request-upgrade.ts';
-import { waitForOurs } from './waiting.ts';
+import { noteWaiting, waitForOurs } from './waiting.ts';
 
 const STATE_DIR_FLAG: Flag = {
   name: 'state-dir',
@@ -33,7 +34,12 @@ export const upgrade: Command = {
       return 0;
     }
     const launcher = process.env[LAUNCHER_VARIABLE] ?? ownLauncher();
-    const upgraded = await requestUpgrade(join(stateDir, TAKEOVER_SOCKET), launcher);
+    const stopNotes = noteWaiting(
+      systemClock,
+      () => runningInstance(stateDir),
+      (line) => terminal.err(`${NAME} upgrade: ${line}\n`),
+    );
+    const upgraded = await requestUpgrade(join(stateDir, TAKEOVER_SOCKET), launcher).finally(stopNotes);
     if (wantsJson(flags)) {
       terminal.out(`${JSON.stringify(upgraded, null, 2)}\n`);
       return 0;

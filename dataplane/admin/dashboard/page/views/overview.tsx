@@ -1,6 +1,7 @@
-import type { HostNow, Overview } from '../../../../../shared/wire/dashboard.ts';
+import type { Overview } from '../../../../../shared/wire/dashboard.ts';
 import type { History } from '../../../../../shared/wire/history.ts';
 import { bytes, count, exact, percent, rate, span, visible } from '../data/format.ts';
+import { hostRowsOf } from '../data/host-rows.ts';
 import type { Loaded } from '../data/load.ts';
 import { linkTo } from '../data/page-location.ts';
 import { AlertList } from '../parts/alert-list.tsx';
@@ -15,8 +16,6 @@ import type { ViewProps } from './view.ts';
 const FIRST_ALERTS = 3;
 /** The first view stays short enough to be looked over; the filter finds the others. */
 const FIRST_HOSTS = 12;
-/** The history lists this many hosts; with more, nothing is known of the others. */
-
 export function OverviewView({ place, overview, period, history }: ViewProps) {
   if (overview === null) return <Loading />;
   return (
@@ -101,28 +100,10 @@ function NoRoute() {
   );
 }
 
-type Row = {
-  readonly domain: string;
-  readonly pageViews: number;
-  readonly requests: number;
-  readonly now: HostNow | undefined;
-  readonly wrong: string | null;
-};
+const known = (figure: number | null): string => (figure === null ? '–' : count(figure));
 
 /** The busiest hosts of the period, and those that are busy now. */
 function Hosts({ overview, history }: { overview: Overview; history: History | null }) {
-  const live = new Map(overview.hosts.map((host) => [host.domain, host]));
-  const seen = new Map((history?.hosts ?? []).map((host) => [host.domain, host]));
-  const wrong = new Map(overview.alerts.filter(({ severity }) => severity !== 'advice').map(({ domain, message }) => [domain, message]));
-  const rows: Row[] = [...new Set([...seen.keys(), ...live.keys()])].map((domain) => ({
-    domain,
-    pageViews: seen.get(domain)?.page_views ?? 0,
-    requests: seen.get(domain)?.views ?? 0,
-    now: live.get(domain),
-    wrong: wrong.get(domain) ?? null,
-  }));
-  // Of more hosts than these, only the busiest are known.
-  const quiet = overview.host_count > overview.hosts.length ? '–' : '0';
   const columns = [
     { name: HOSTS.host },
     { name: HOSTS.pageViews, number: true },
@@ -136,27 +117,27 @@ function Hosts({ overview, history }: { overview: Overview; history: History | n
       <Filtered
         caption={HOSTS.title}
         columns={columns}
-        items={rows}
+        items={hostRowsOf(overview, history?.hosts ?? [])}
         textOf={({ domain }) => domain}
         rows={FIRST_HOSTS}
         empty={HOSTS.noTraffic}
         noMatch={TEXT.searchNothing}
-        row={({ domain, pageViews, requests, now, wrong: message }) => (
+        row={({ domain, pageViews, requests, minute, hour, wrong: message }) => (
           <tr key={domain}>
             <th scope="row">
               <a href={linkTo('hosts', domain)}>{domain}</a>
             </th>
             <Cell of={HOSTS.pageViews} number>
-              {count(pageViews)}
+              {known(pageViews)}
             </Cell>
             <Cell of={HOSTS.requests} number>
-              {count(requests)}
+              {known(requests)}
             </Cell>
             <Cell of={HOSTS.minute} number>
-              {now === undefined ? quiet : count(now.page_views_1m)}
+              {known(minute)}
             </Cell>
             <Cell of={HOSTS.hour} number>
-              {now === undefined ? quiet : count(now.page_views_60m)}
+              {known(hour)}
             </Cell>
             <Cell of={HOSTS.status}>
               {message === null ? (

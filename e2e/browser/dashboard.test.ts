@@ -207,6 +207,23 @@ describe('the dashboard', { skip: missingBrowser() }, () => {
     assert.deepEqual(shown.problems, []);
   });
 
+  test('on paper the whole graph is in its card, bars have their colours, and what could be pressed is left out', async () => {
+    await using shown = await scene.show();
+    const { page } = shown;
+    await page.setViewportSize({ width: 1_440, height: 900 });
+    await shown.open('#/hosts/shop.test');
+    const width = () => page.evaluate<number>("document.querySelector('.plot canvas').getBoundingClientRect().width");
+    const onScreen = await width();
+    await page.emulateMedia({ media: 'print' });
+    await page.evaluate("dispatchEvent(new Event('beforeprint'))");
+    await until('the graph', async () => (await width()) <= 640);
+    assert.equal(await page.locator('nav, button.search, [role=tab][aria-selected=false]').filter({ visible: true }).count(), 0);
+    assert.equal(await page.evaluate("getComputedStyle(document.querySelector('.bars .bar')).printColorAdjust"), 'exact');
+    await page.emulateMedia({ media: 'screen' });
+    await page.evaluate("dispatchEvent(new Event('afterprint'))");
+    await until('the graph', async () => (await width()) === onScreen);
+  });
+
   test('periods are those of the proxy if the clock of the browser is wrong', async () => {
     for (const days of [-3, 400]) {
       await using shown = await scene.show();

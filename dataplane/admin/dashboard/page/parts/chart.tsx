@@ -23,6 +23,8 @@ type ChartProps = {
 };
 
 const HEIGHT = 240;
+/** The width of a card on A4 or letter paper, less its padding. */
+const PAPER = 640;
 const WHOLE = Array.from({ length: 12 }, (_, power) => [1, 2, 5].map((factor) => factor * 10 ** power)).flat();
 
 /** One graph that answers the pointer and the arrow keys, with its figures as a table below. */
@@ -42,10 +44,16 @@ export function Chart({ data, metric, format, whole }: ChartProps) {
       element,
     );
     plot.current = made;
-    const resized = new ResizeObserver(() => made.setSize({ width: element.clientWidth, height: HEIGHT }));
+    const fit = () => made.setSize({ width: element.clientWidth, height: HEIGHT });
+    const fitPaper = () => made.setSize({ width: Math.min(element.clientWidth, PAPER), height: HEIGHT });
+    const resized = new ResizeObserver(fit);
     resized.observe(element);
+    addEventListener('beforeprint', fitPaper);
+    addEventListener('afterprint', fit);
     return () => {
       resized.disconnect();
+      removeEventListener('beforeprint', fitPaper);
+      removeEventListener('afterprint', fit);
       made.destroy();
       plot.current = null;
     };

@@ -173,7 +173,7 @@ export const VITALS = {
   count: (count: string) => `${count} page views measured`,
   verdict: { good: 'is good', needs_improvement: 'needs improvement', poor: 'is poor' },
   empty:
-    'No page has been measured in this period. Write “analytics on” into the site’s block of the Sluicefile, or set the label sluice.analytics=on, and browsers report how fast its pages feel.',
+    'No page has been measured in this period. Browsers report how fast pages feel if the site’s block of the Sluicefile has “analytics on”, or its container the label sluice.analytics=on.',
 } as const;
 
 export const RESPONSES = {

@@ -45,10 +45,13 @@ export function span(seconds: number): string {
   return days < 10 ? `${days} d ${hours % 24} h` : `${days} d`;
 }
 
+/** Only a whole is 100%, and only nothing 0%. */
 export const percent = (share: number): string => {
   const value = share * 100;
   if (value === 0) return '0%';
-  return `${value < 0.1 ? '<0.1' : value < 9.95 ? value.toFixed(1) : Math.round(value)}%`;
+  if (value < 0.1) return '<0.1%';
+  if (value >= 99.95 && value < 100) return '>99.9%';
+  return `${value < 9.95 || (value >= 99.5 && value < 100) ? value.toFixed(1) : Math.round(value)}%`;
 };
 
 /** `20 Nov 2026, 14:03`, in the visitor's zone. */

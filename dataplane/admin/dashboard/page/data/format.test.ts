@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { bytes, change, count, country, duration, percent, rate, span, visible } from './format.ts';
+import { bytes, change, count, country, duration, percent, rate, readablePath, span, visible } from './format.ts';
 
 const shows = <T>(format: (value: T) => string, expected: readonly (readonly [T, string])[]) => {
   for (const [value, text] of expected) assert.equal(format(value), text);
@@ -58,6 +58,15 @@ test('names of countries, and invalid codes', () => {
     ['DE', 'Germany'],
     ['XX', 'XX'],
     ['?', '?'],
+  ]);
+});
+
+test('paths are readable in every language, and what an escape of ASCII stands for is not taken for the character', () => {
+  shows(readablePath, [
+    ['/%D9%85%d8%b1/%F0%9F%8D%B5?', '/\u0645\u0631/\u{1f375}?'],
+    ['/a%2Fb%20c%25D9%2541', '/a%2Fb%20c%25D9%2541'],
+    ['/%D9%85%D8', '/\u0645%D8'],
+    ['/%FF%C0%80%ED%A0%80', '/%FF%C0%80%ED%A0%80'],
   ]);
 });
 

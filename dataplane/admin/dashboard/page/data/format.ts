@@ -75,6 +75,19 @@ export const country = (code: string): string => {
   }
 };
 
+/** A character beyond ASCII in UTF-8, escaped for a URL. */
+const ESCAPED = /%[c-f][0-9a-f](?:%[89ab][0-9a-f]){1,3}/gi;
+
+/** A path as browsers show it. Escapes of ASCII characters stay, because a path with the characters themselves may be another. */
+export const readablePath = (path: string): string =>
+  path.replace(ESCAPED, (escaped) => {
+    try {
+      return decodeURIComponent(escaped);
+    } catch {
+      return escaped;
+    }
+  });
+
 /**
  * Control characters, and those that are invisible or change the direction of text, as their code points: the author of a name must not be
  * able to have it read as another (Unicode Technical Report 36, section 2.10).

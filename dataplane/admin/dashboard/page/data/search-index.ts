@@ -1,3 +1,4 @@
+import { readablePath } from './format.ts';
 import { linkTo } from './page-location.ts';
 
 /** The parts of routes, targets and snapshots that the search needs. */
@@ -38,10 +39,9 @@ export function indexOf(
 ): SearchEntry[] {
   const host = (domain: string): string => linkTo('hosts', domain);
   const paths = new Map<string, SearchEntry>();
-  for (const { domain, handles } of routes)
-    for (const { path } of handles) if (path !== null) paths.set(`${domain} ${path}`, entry('path', path, domain, host(domain)));
-  for (const { domain, top_pages } of analytics)
-    for (const { path } of top_pages) paths.set(`${domain} ${path}`, entry('path', path, domain, host(domain)));
+  const addPath = (domain: string, path: string) => paths.set(`${domain} ${path}`, entry('path', readablePath(path), domain, host(domain)));
+  for (const { domain, handles } of routes) for (const { path } of handles) if (path !== null) addPath(domain, path);
+  for (const { domain, top_pages } of analytics) for (const { path } of top_pages) addPath(domain, path);
   const routed = new Set(routes.map(({ domain }) => domain));
   return [
     ...routes.map(({ domain, origin }) => entry('host', domain, origin ?? '', host(domain))),

@@ -13,7 +13,7 @@ type BarListProps = {
   /** The total that shares are computed from. */
   readonly total: number;
   readonly empty: string;
-  readonly nameOf?: (name: string) => string;
+  readonly nameOf?: ((name: string) => string) | undefined;
 };
 
 /** The most frequent names with their share and how it changed. */
@@ -46,7 +46,7 @@ export function BarList({ name, now, before, total, empty, nameOf = (text) => te
         <tbody>
           {shown.map((entry) => (
             <tr key={entry.name}>
-              <th scope="row" title={visible(entry.name)}>
+              <th scope="row" title={visible(nameOf(entry.name))}>
                 <span class="bar" style={{ width: `${(entry.count / most) * 100}%` }} />
                 <span class="name">{visible(nameOf(entry.name))}</span>
               </th>

@@ -1,6 +1,6 @@
 import { useMemo, useState } from 'preact/hooks';
 import type { History, HistoryCounts, HistoryRange } from '../../../../../shared/wire/history.ts';
-import { bytes, count, country, duration, moment, percent } from '../data/format.ts';
+import { bytes, count, country, duration, moment, percent, readablePath } from '../data/format.ts';
 import { comparability, pointsBefore, unknownPoints } from '../data/period.ts';
 import { proxyTime } from '../data/proxy-time.ts';
 import { LIST, LIST_EMPTY, LIST_GROUP, METRIC, METRIC_HINT, RANGE } from '../strings.ts';
@@ -107,6 +107,13 @@ function Total({ name, chosen, choose, now, before }: TotalProps) {
   );
 }
 
+/** How the entries of a list are shown if not as they are. */
+const NAMES: Partial<Record<ListName, (name: string) => string>> = {
+  pages: readablePath,
+  entry_pages: readablePath,
+  countries: country,
+};
+
 function Lists({ title, lists, history }: { title: string; lists: readonly ListName[]; history: History }) {
   const tabOf = (name: ListName): Tab => ({
     name: LIST[name],
@@ -118,7 +125,7 @@ function Lists({ title, lists, history }: { title: string; lists: readonly ListN
         before={history.previous.lists[name] ?? []}
         total={history.totals.page_views}
         empty={LIST_EMPTY[name]}
-        nameOf={name === 'countries' ? country : (text) => text}
+        nameOf={NAMES[name]}
       />
     ),
   });

@@ -285,6 +285,25 @@ test('the ETag of a file that has just been written is weak', async () => {
   assert.equal(statusOf(await ask('/new.txt', `Range: bytes=0-0\r\nIf-Range: ${field(head, 'last-modified')}\r\n`)), 200);
 });
 
+test('a file whose time a build tool has set, the same for all files, is not mistaken for the one that it replaces', async () => {
+  // Tools for images and packages use 1970, 1980 or 1985.
+  for (const time of [0, 1, 315_532_801, 499_162_500]) {
+    const replace = (content: string) => {
+      fs.writeFileSync(path.join(root, 'built.html.new'), content);
+      fs.utimesSync(path.join(root, 'built.html.new'), time, time);
+      fs.renameSync(path.join(root, 'built.html.new'), path.join(root, 'built.html'));
+      return fs.statSync(path.join(root, 'built.html'), { bigint: true }).ctimeNs;
+    };
+    const first = replace('app-1a.js');
+    const { head } = await ask('/built.html');
+    const known = `If-None-Match: ${field(head, 'etag')}\r\nIf-Modified-Since: ${field(head, 'last-modified')}\r\n`;
+    assert.equal(statusOf(await ask('/built.html', known)), 304);
+    await eventually('a new time of the file system', () => replace('app-2b.js') !== first);
+    assert.equal((await ask('/built.html', known)).body, 'app-2b.js');
+    assert.doesNotMatch(field(head, 'last-modified') ?? '', / 19[78]/);
+  }
+});
+
 test('a directory has its index, and is redirected to its slash without naming a host', async () => {
   assert.equal((await ask('/docs/')).body, 'the docs');
   const redirect = await ask('/docs?a=b');

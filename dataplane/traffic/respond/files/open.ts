@@ -8,9 +8,9 @@ export type OpenFile = {
   readonly fd: number;
   /** Bytes. */
   readonly size: number;
-  /** Milliseconds since 1970. */
+  /** The time of the last modification; that of the last change of anything if a tool has set one from before 1990. Milliseconds since 1970. */
   readonly modified: number;
-  /** Size and time of the last modification in nanoseconds. */
+  /** Size and that time in nanoseconds. */
   readonly version: string;
   /** How it was found, and its identity. */
   readonly path: string;
@@ -19,6 +19,12 @@ export type OpenFile = {
 
 /** How old the last modification must be for the next one to have another time: the coarsest clock of a file system is that of FAT (ms). */
 export const SETTLED = 2_000;
+
+/**
+ * Tools that build images and packages set a time such as 1970, 1980 or 1985, the same for all files and versions (ns since 1970). Browsers
+ * would keep an old page whose successor has the same size.
+ */
+const FIRST_TRUE_TIME = BigInt(Date.UTC(1990, 0)) * 1_000_000n;
 
 /** Whether it is the same file, which has not changed. */
 export const isSameFile = (one: fs.BigIntStats, other: fs.BigIntStats): boolean =>
@@ -62,13 +68,14 @@ export async function openBelow(disk: DiskAccess, root: Root, names: readonly st
     if (!stats.isFile()) return { refused: 'forbidden', reason: 'it is neither a file nor a directory' };
     const readable = ON_LINUX ? await disk.open(`/proc/self/fd/${opened}`, O_RDONLY | O_NONBLOCK) : opened;
     if (readable === opened) fd = -1;
-    const { size, mtimeNs } = stats;
+    const { size, mtimeNs, ctimeNs } = stats;
+    const changed = mtimeNs < FIRST_TRUE_TIME ? ctimeNs : mtimeNs;
     return {
       file: {
         fd: readable,
         size: Number(size),
-        modified: Math.max(0, Number(mtimeNs / 1_000_000n)),
-        version: `${size.toString(36)}-${mtimeNs.toString(36)}`,
+        modified: Math.max(0, Number(changed / 1_000_000n)),
+        version: `${size.toString(36)}-${changed.toString(36)}`,
         path,
         stats,
       },

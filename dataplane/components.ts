@@ -191,7 +191,7 @@ function openCacheFiles(
   { shared, ...tools }: Pick<Runtime, 'clock' | 'log'> & { readonly shared: boolean; readonly noted: (purge: Purge) => void },
 ): DiskTier | null {
   if (cacheDiskSize > 0) return new DiskTier({ stateDir, size: cacheDiskSize, shared, drainMs }, cacheSize, tools);
-  removeFiles(stateDir, tools.clock.now(), tools.log);
+  void removeFiles(stateDir, tools.clock.now(), tools.log);
   return null;
 }
 

@@ -2,10 +2,10 @@ import { constants } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { systemRandom } from '../../../shared/runtime/random.ts';
 import { codeOf, type DiskFs } from './disk-fs.ts';
+import { FOLDERS } from './own-files.ts';
 
 /** The format of the files has its own folder; those of other versions are deleted, since purges did not reach them. */
 const VERSION = 'v1';
-const OTHERS = /^(?:v\d+|old-[\w-]+)$/;
 const NAME = /^[0-9a-f]{64}$/;
 const TEMPORARY = 'writing';
 const SHARD = /^[0-9a-f]{2}$/;
@@ -171,7 +171,7 @@ export class DiskFolder {
       if (!this.temporaries.has(join(writing, name))) this.unlink(join(writing, name));
       yield;
     }
-    for (const name of this.list(this.above)) if (OTHERS.test(name) && name !== VERSION) yield* this.removeTree(join(this.above, name));
+    for (const name of this.list(this.above)) if (FOLDERS.test(name) && name !== VERSION) yield* this.removeTree(join(this.above, name));
   }
 
   private *removeTree(path: string): Generator<void> {

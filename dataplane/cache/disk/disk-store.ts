@@ -15,14 +15,12 @@ import type { WriteJob } from './jobs/write-job.ts';
 import { Writes } from './jobs/writes.ts';
 import { KeyFilter } from './key-filter.ts';
 import type { DiskStart, EntryIdentity, FromDisk, ToDisk } from './messages.ts';
+import { NOTED_JOURNAL, OWN_JOURNAL } from './own-files.ts';
 import { Deletions } from './purges/deletions.ts';
 import { PendingPurges } from './purges/pending-purges.ts';
 import { PurgeJournal } from './purges/purge-journal.ts';
 import { scanFiles } from './start-scan.ts';
 
-/** Purges from before the affected files were indexed, and those of a process that this one took over from. */
-const OWN_JOURNAL = 'purges';
-const NOTED_JOURNAL = 'purges-of-predecessor';
 /**
  * Errors of a full disk; the share of the files that is deleted each time, because others need space too; and the minimum time between
  * deletions (ms).

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { wasSetBack } from '../../../shared/policy/cache/set-back.ts';
 import type { CacheEntry } from '../../traffic/protocol.ts';
 
 /**
@@ -61,12 +62,9 @@ export function headOf({ id: _, bodyId: __, body: ___, key, ...head }: CacheEntr
 
 export const digestOf = (key: string): string => createHash('sha256').update(key).digest('base64url');
 
-/** A response that was received later than this much from now was received while the clock was wrong (ms). */
-const CLOCK_SLACK_MS = 60_000;
-
 /** Whether a response can still be used, if only after revalidation. `now` in ms since 1970. */
 export function isUsable(head: SavedHead, now: number): boolean {
-  if (head.receivedAt > now + CLOCK_SLACK_MS) return false;
+  if (wasSetBack(head.receivedAt, now)) return false;
   if (head.etag !== null || head.lastModified !== null) return true;
   const age = head.initialAge + (now - head.receivedAt) / 1_000;
   return age < head.lifetime + Math.max(head.staleWhileRevalidate, head.staleIfError);

@@ -43,6 +43,26 @@ test('a fresh response is sent from the cache with its age, whole, to GET and HE
   assert.equal(upstream.requests.length, 1);
 });
 
+test('a response is validated once the time of day has been set back, and is stored with the new time', async () => {
+  using upstream = await UpstreamFixture.serving(ok('x', FRESH));
+  using proxy = await caching(upstream);
+  assert.deepEqual(await statuses(proxy, get(), get()), ['fwd=uri-miss', 'hit']);
+  proxy.clock.jump(-10_000);
+  assert.deepEqual(await statuses(proxy, get()), ['hit'], 'clocks are set a little again and again');
+  proxy.clock.jump(-86_400_000);
+  assert.deepEqual(await statuses(proxy, get(), get()), ['fwd=stale', 'hit']);
+});
+
+test('a URL whose response could not be stored is tried again once the time of day has been set back', async () => {
+  let fields = 'Cache-Control: no-store\r\n';
+  using upstream = await UpstreamFixture.serving(() => ok('x', fields));
+  using proxy = await caching(upstream);
+  await proxy.request(get());
+  fields = FRESH;
+  proxy.clock.jump(-86_400_000);
+  assert.deepEqual(await statuses(proxy, get(), get()), ['fwd=uri-miss', 'hit']);
+});
+
 test('a part of a response is only sent to resume one of the same version: a date says which one if it is a second older than the response', async () => {
   const modified = 'Tue, 14 Nov 2023 22:13:19 GMT';
   for (const [date, status] of [

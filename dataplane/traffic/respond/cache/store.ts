@@ -232,7 +232,8 @@ export class CacheStore {
     const mark = this.uncacheable.get(name);
     if (mark === undefined) return false;
     const { purges } = this;
-    for (const [variant, until] of mark.variants) if (until <= now) mark.variants.delete(variant);
+    // Too far ahead after the clock has been set back.
+    for (const [variant, until] of mark.variants) if (until <= now || until > now + UNCACHEABLE_MS) mark.variants.delete(variant);
     if (mark.variants.size === 0 || purges.mayRemove(url, mark.since)) {
       this.uncacheable.delete(name);
       return false;

@@ -1,9 +1,11 @@
+import { wasSetBack } from '../../../../shared/policy/cache/set-back.ts';
 import { httpTime } from '../../codec/http-time.ts';
 import { fieldIn } from '../../codec/http1/kept-lines.ts';
 import type { AnswerFields } from '../../exchange/answer-fields.ts';
 import type { Exchange } from '../../exchange/exchange.ts';
 import { type StoredHead, storedLines } from '../../exchange/relay.ts';
 import type { CacheEntry } from '../../protocol.ts';
+import { LONGEST } from './directives.ts';
 import type { StoredBody } from './stored-bodies.ts';
 
 /** An entry as one worker uses it. Everything that each hit needs is computed once. */
@@ -55,9 +57,10 @@ export class StoredResponse {
     return this.lines;
   }
 
-  /** Seconds (RFC 9111 4.2.3); `now` in ms since 1970. */
+  /** Seconds (RFC 9111 4.2.3), the most if it is unknown; `now` in ms since 1970. */
   age(now: number): number {
     const { initialAge, receivedAt } = this.entry;
+    if (wasSetBack(receivedAt, now)) return LONGEST;
     return initialAge + Math.max(0, Math.floor((now - receivedAt) / 1_000));
   }
 

@@ -53,6 +53,7 @@ describe('never reaches the upstream:', () => {
     ['a path without its slash', head([':path', 'x']), RESET],
     ['an asterisk for another method than OPTIONS', head([':path', '*']), RESET],
     ['a path that is a whole URL', head([':path', 'http://b.test/x']), RESET],
+    ['a path that is a whole URL with the same host', head([':path', 'http://a.test/x']), RESET],
     ['a path with a space', head([':path', '/a b']), RESET],
     ['a path with a line end', head([':path', '/a\r\nX: y']), RESET],
     ['a path with a fragment', head([':path', '/#f']), RESET],

@@ -173,6 +173,8 @@ export class RequestBlock implements FieldSink {
     if (method === 'CONNECT' && protocol === null)
       return path !== null || scheme !== null ? malformed('CONNECT has a path or a scheme') : refused(FAULT.tunnelRequest);
     if (method === null || path === null || scheme === null) return malformed('a pseudo-header field is missing');
+    // HTTP/1.1 also allows a whole URL there.
+    if (!path.startsWith('/') && path !== '*') return malformed(':path is not a path');
     if (scheme !== 'https' && scheme !== 'http') return refused({ status: 400, reason: 'the scheme is neither http nor https' });
     if (protocol === null) return null;
     if (protocol.toLowerCase() !== 'websocket') return refused(FAULT.tunnelRequest);

@@ -40,6 +40,16 @@ test('sorts a chain with other text around it and duplicates in it', async () =>
   }
 });
 
+test('reads certificates of files that were joined without a line break, or that begin with a byte order mark', async () => {
+  const { middle, leaf } = await makeChain(['a.test']);
+  const right = leaf.certificate + middle.certificate;
+  for (const chain of [leaf.certificate.trimEnd() + middle.certificate, `\ufeff${leaf.certificate}\ufeff${middle.certificate}`]) {
+    const read = readCertificate(chain, `\ufeff${leaf.privateKey}`);
+    assert.ok(read.ok, read.ok ? '' : read.reason);
+    assert.equal(read.value.chain, right);
+  }
+});
+
 test('rejects an encrypted, a damaged and a wrong key without quoting the key', async () => {
   const one = await makePair(['a.test']);
   const other = await makePair(['a.test']);

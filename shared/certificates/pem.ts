@@ -1,6 +1,7 @@
 import { accepted, type Parsed, refused } from '../values/parsed.ts';
 
-const BEGIN = /^-----BEGIN ([A-Z0-9 ]+)-----[ \t]*\r?$/gm;
+/** Files that were joined may lack the line break between them, or begin with a byte order mark. */
+const BEGIN = /(?<=^\ufeff?|-----)-----BEGIN ([A-Z0-9 ]+)-----[ \t]*\r?$/gm;
 
 /** One block of a PEM text: its label (`CERTIFICATE`) and its text from the first dash to the last. */
 export type PemBlock = { readonly label: string; readonly text: string };

@@ -79,8 +79,8 @@ export class UpstreamSession implements StreamOwner, SessionOwner, DirectReader 
   private readonly connectMs: number;
   private deadline: number;
   private cancelConnect: () => void = () => undefined;
-  /** Whether it has taken a request. */
-  private used = false;
+  /** How many requests it has taken. */
+  private taken = 0;
   /** Whether the target has turned a request away on it. Node's servers do while much is unread that they would send there. */
   turnsAway = false;
   /** When it last did, in ms on the monotonic clock. */
@@ -129,7 +129,7 @@ export class UpstreamSession implements StreamOwner, SessionOwner, DirectReader 
 
   /** Whether it has ended, or takes no more requests, and has never taken one. */
   get wasUseless(): boolean {
-    return !this.used && (this.state === 'draining' || this.state === 'closed');
+    return this.taken === 0 && (this.state === 'draining' || this.state === 'closed');
   }
 
   /** Opens it. The owner is notified of the result, perhaps before this returns. */
@@ -251,7 +251,7 @@ export class UpstreamSession implements StreamOwner, SessionOwner, DirectReader 
     if (http2 === null) throw new Error('a session takes no request before it is established');
     const opened = http2.open();
     if (opened === null) throw new Error('a session takes no request after its last');
-    this.used = true;
+    this.taken++;
     const stream = new UpstreamStream(this, x, opened);
     this.streams.set(opened.id, stream);
     stream.begin();
@@ -278,6 +278,11 @@ export class UpstreamSession implements StreamOwner, SessionOwner, DirectReader 
 
   private restartIdleTimer(): void {
     this.deadline = this.endpoint.tools.clock.monotonic() + IDLE_MS;
+  }
+
+  /** Whether it has taken more than one request. */
+  get isShared(): boolean {
+    return this.taken > 1;
   }
 
   /** Whether it has completed an exchange. If so, its loss says nothing about the health of the target. */

@@ -42,6 +42,8 @@ export interface StreamOwner {
   readonly holdsTarget: boolean;
   /** Whether the target has sent GOAWAY, so that it only completes the open streams (RFC 9113 6.8). */
   readonly isDraining: boolean;
+  /** Whether it has taken more than one request. */
+  readonly isShared: boolean;
   /** Whether it has completed an exchange. If so, its loss says nothing about the health of the target. */
   readonly hasServed: boolean;
   /** The failure of its streams if it ends. */
@@ -227,7 +229,11 @@ export class UpstreamStream implements Attempt, StreamReceiver {
     const { session, x } = this;
     if (x === null) return;
     // The request was not processed (RFC 9113 8.7). If the target is shutting down, that is not a failure of its own.
-    if (code === ERROR.refusedStream) return this.fail(session.isDraining ? FAILURE.closed : FAILURE.turnedAway, false);
+    if (code === ERROR.refusedStream) {
+      // Any request of the connection may be why the target has ended it with an error.
+      const isWorthAnother = !session.alive && session.isShared && x.resent === 0;
+      return this.fail(session.isDraining || isWorthAnother ? FAILURE.closed : FAILURE.turnedAway, false);
+    }
     if (code === ERROR.enhanceYourCalm && session.alive) {
       if (!hasLargeHead(x)) session.turnedAway();
       return this.fail(FAILURE.turnedAway, true);
@@ -242,9 +248,9 @@ export class UpstreamStream implements Attempt, StreamReceiver {
   private fail(failure: Failure, written: boolean, code: number = ERROR.cancel): void {
     const { x, session } = this;
     if (x === null) return;
-    const { endpoint, hasServed, isDraining } = session;
-    // Whatever the connection has served, the target says that a fresh one will do.
-    const reused = hasServed || (!written && isDraining);
+    const { endpoint, hasServed } = session;
+    // Whatever the connection has served, a fresh one will do for what the target has not processed.
+    const reused = hasServed || (!written && failure === FAILURE.closed);
     if (this.begun) failedMidResponse(x, endpoint, failure);
     try {
       this.drop(code);

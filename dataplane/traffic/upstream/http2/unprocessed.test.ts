@@ -1,0 +1,43 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { FrameTargetFixture } from '../../testing/http2/frame-target.ts';
+import { CODE, FLAG, FRAME, type Frames, word } from '../../testing/http2/frames.ts';
+import { h2c } from '../../testing/http2/upstream.ts';
+import { eventually } from '../../testing/proxy/test-proxy.ts';
+
+/** Status 204 (RFC 7541 appendix A). */
+const NO_CONTENT = Buffer.of(0x89);
+const POST = 'POST / HTTP/1.1\r\nHost: a.test\r\nContent-Length: 0\r\n\r\n';
+const INTERNAL = 2;
+
+const answer = (target: Frames, stream: number) => target.send(FRAME.headers, FLAG.endHeaders | FLAG.endStream, stream, NO_CONTENT);
+const endAfter = (target: Frames, last: number, code: number) => target.send(FRAME.goAway, 0, 0, Buffer.concat([word(last), word(code)]));
+
+test('requests that a target has not processed when it ends a connection with an error are sent again, and only those', async () => {
+  using target = await FrameTargetFixture.serving((connection, stream) => {
+    if (target.connections.length > 1) answer(connection, stream);
+    else if (stream === 5) endAfter(connection, 1, INTERNAL);
+  });
+  using proxy = await h2c(target);
+  const statuses: string[] = [];
+  const requests: Promise<unknown>[] = [];
+  for (const stream of [1, 3, 5]) {
+    requests.push(proxy.request(POST).then(({ line }) => statuses.push(`${stream} ${line.split(' ')[1]}`)));
+    await eventually('the request', () => target.connections.some(({ received }) => received.some((one) => one.stream === stream)));
+  }
+  await Promise.all(requests);
+  assert.deepEqual(statuses.sort(), ['1 502', '3 204', '5 204']);
+});
+
+test('a request that makes a target end its connections with an error is not sent again and again, and blames no target', async () => {
+  using target = await FrameTargetFixture.serving((connection, stream) =>
+    target.connections.length === 1 && stream === 1 ? answer(connection, stream) : endAfter(connection, 0, CODE.calm),
+  );
+  using proxy = await h2c(target);
+  assert.match((await proxy.request(POST)).line, / 204 /);
+  assert.match((await proxy.request(POST)).line, / 503 /);
+  assert.equal(target.connections.length, 2);
+  assert.match((await proxy.request(POST)).line, / 503 /);
+  assert.equal(target.connections.length, 3);
+  assert.deepEqual(proxy.targetChanges(), []);
+});

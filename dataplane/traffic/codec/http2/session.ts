@@ -64,7 +64,7 @@ export class Http2Session implements StreamSession {
     this.reader = new FrameReader(this.incoming);
     this.prefaceRead = limits.isServer ? 0 : PREFACE.length;
     this.nextStream = 1;
-    this.liveness = new Liveness(owner.monotonic());
+    this.liveness = new Liveness(owner.monotonic(), limits.isServer ? 'client' : 'target');
     greet(this.sender.output, limits);
     this.schedule();
   }

@@ -3,20 +3,20 @@ import { test } from 'node:test';
 import { Liveness } from './liveness.ts';
 
 test('SETTINGS have to be acknowledged within 20 seconds (RFC 9113 6.5.3)', () => {
-  const liveness = new Liveness(1_000);
+  const liveness = new Liveness(1_000, 'client');
   assert.deepEqual([liveness.settingsOverdue(20_999), liveness.settingsOverdue(21_000)], [false, true]);
   liveness.settingsAcknowledged();
   assert.equal(liveness.settingsOverdue(90_000), false);
 });
 
-test('a peer that is silent for 30 seconds while a stream is open gets one PING, and has 30 seconds to respond', () => {
-  const liveness = new Liveness(0);
+test('a client that is silent for 30 seconds while a stream is open gets one PING, and has 30 seconds to respond', () => {
+  const liveness = new Liveness(0, 'client');
   const states = [10_000, 30_000, 45_000, 59_999, 60_000].map((now) => liveness.check(now, false, true));
   assert.deepEqual(states, ['alive', 'ping', 'alive', 'alive', 'gone']);
 });
 
 test('any frame is a sign of life', () => {
-  const liveness = new Liveness(0);
+  const liveness = new Liveness(0, 'client');
   assert.equal(liveness.check(30_000, false, true), 'ping');
   assert.equal(liveness.check(59_000, true, true), 'alive');
   assert.equal(liveness.check(88_000, false, true), 'alive');
@@ -24,7 +24,16 @@ test('any frame is a sign of life', () => {
 });
 
 test('a peer without open streams gets no PING', () => {
-  const liveness = new Liveness(0);
+  const liveness = new Liveness(0, 'client');
   assert.equal(liveness.check(90_000, false, false), 'alive');
   assert.equal(liveness.check(100_000, false, true), 'alive');
+});
+
+test('a target gets no more than one PING in five minutes, for more of which gRPC servers end connections', () => {
+  const liveness = new Liveness(0, 'target');
+  const pings: number[] = [];
+  for (let now = 0; now <= 1_800_000; now += 500)
+    if (liveness.check(now, pings.at(-1) === now - 500, true) === 'ping') pings.push(now);
+  assert.equal(pings.length, 4);
+  for (const [at, time] of pings.entries()) assert.ok(time - (pings[at - 1] ?? 0) > 300_000);
 });

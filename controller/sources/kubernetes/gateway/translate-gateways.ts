@@ -19,6 +19,7 @@ import { HostRules } from './hosts/host-rules.ts';
 import { domainOf } from './hosts/hostnames.ts';
 import { conflictsOf, type LostHost, lostByCertificates, unpresentedAt } from './hosts/lost-hosts.ts';
 import { type HostPassthroughs, tlsHosts } from './hosts/tls-hosts.ts';
+import { tlsOverlaps } from './hosts/tls-overlaps.ts';
 import { allowsNamespace, type BoundListener, bindListeners } from './listeners.ts';
 import { mapPort, type PortMap } from './port-map.ts';
 import { portSettings, withRoomForPorts } from './port-settings.ts';
@@ -123,7 +124,8 @@ export function translateGateways(
   const serving = [...hosts.values()].flatMap(({ name, listeners }) =>
     listeners.filter((bound) => !passedOn.get(bound)?.some((one) => one.name === name)),
   );
-  const shared = { conflicts: conflictsOf(lost, new Set([...serving, ...byHost.serving])), unpresented: unpresentedAt(hosts.values()) };
+  const overlaps = new Map([...bound.flatMap(({ listeners }) => [...tlsOverlaps(listeners)]), ...unpresentedAt(hosts.values())]);
+  const shared = { conflicts: conflictsOf(lost, new Set([...serving, ...byHost.serving])), overlaps };
 
   const users = policies.judged.length === 0 ? new Map<string, Set<Gateway>>() : usersOfServices(http);
   const statuses = [

@@ -28,8 +28,8 @@ export function conflictsOf(lost: readonly LostHost[], serving: ReadonlySet<Boun
 export type SharedHosts = {
   /** The listeners that serve none of their hosts, because others have them. */
   readonly conflicts: ReadonlyMap<BoundListener, Verdict>;
-  /** The listeners whose certificate is not presented for some of their hosts, because another one is, and for which. */
-  readonly unpresented: ReadonlyMap<BoundListener, string>;
+  /** The listeners with a setting for TLS that does not apply to some of their hosts, or may not for some connections, and why. */
+  readonly overlaps: ReadonlyMap<BoundListener, string>;
 };
 
 /** Why the certificate of a listener is not presented for a host. */

@@ -111,3 +111,20 @@ test('a host of an older Ingress has its certificate, and the listener of a Gate
   const own = presented({ ingresses, gateways: [gateway('shop/g', [https(443, 'a.test', 'second')])] });
   assert.deepEqual([own.hosts, own.told], [{ 'a.test': ['second'] }, []]);
 });
+
+test('listeners of a port that have hosts in common say so, because clients may use a connection to one host for another', () => {
+  const on = (name: string, hostname: string | undefined, port = 443) => ({ ...https(port, hostname, 'first'), name });
+  const passing = { name: 'passing', protocol: 'TLS', port: 443, hostname: 'y.b.test', tls: { mode: 'Passthrough' } };
+  const listeners = [on('wild', '*.test'), on('exact', 'a.test'), on('alone', 'c.example'), on('other', 'a.test', 8_443), passing];
+  const named = ({ told }: ReturnType<typeof presented>) => told.map((text) => text.replace(/ has some .*/, ''));
+  assert.deepEqual(named(presented({ gateways: [gateway('shop/g', listeners)] })), [
+    'wild: True OverlappingHostnames the listener exact on port 443',
+    'exact: True OverlappingHostnames the listener wild on port 443',
+    'passing: True OverlappingHostnames the listener wild on port 443',
+  ]);
+  const all = presented({ gateways: [gateway('shop/g', [...listeners, on('all', undefined)])] });
+  assert.equal(
+    named(all).find((text) => text.startsWith('alone')),
+    'alone: True OverlappingHostnames the listener all on port 443',
+  );
+});

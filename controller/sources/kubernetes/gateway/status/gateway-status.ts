@@ -179,7 +179,7 @@ function listenerStatuses(
     attachedRoutes: attached.get(bound) ?? 0,
     conditions: conditionsOf(
       before.get(bound.listener.name),
-      [...listenerConditions(withConflict(bound, shared.conflicts), tellsConflicts), ...overlap(shared.unpresented.get(bound))],
+      [...listenerConditions(withConflict(bound, shared.conflicts), tellsConflicts), ...overlap(shared.overlaps.get(bound))],
       at,
     ),
   }));

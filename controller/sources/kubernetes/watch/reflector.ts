@@ -97,8 +97,8 @@ export class Reflector<T> {
   private async waitUntilKnown(signal: AbortSignal): Promise<void> {
     const { clock, changed } = this.options;
     this.version = null;
-    this.isUnknown = true;
-    if (!this.synced || this.objects.size > 0) {
+    if (!this.isUnknown) {
+      this.isUnknown = true;
       this.objects = new Map();
       this.statuses = new Map();
       this.synced = true;

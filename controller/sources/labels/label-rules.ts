@@ -166,7 +166,7 @@ function readDomains(value: string, draft: LabelDraft): string | undefined {
     if (part === '') continue;
     const domain = parseDomain(part);
     if (domain.ok) found.add(domain.value);
-    else wrong.push(`${part}: ${domain.reason}`);
+    else wrong.push(`${part}: ${/\s/.test(part) ? 'a comma must separate domains' : domain.reason}`);
   }
   draft.domains = [...found];
   if (wrong.length > 0) return wrong.join(', ');

@@ -35,6 +35,7 @@ test('the labels of one object can’t become gigabytes of routes', () => {
 for (const [label, value, reason] of [
   ['domain', '', 'it is empty'],
   ['domain', ' , ', 'it names no domain'],
+  ['domain', 'a.example www.a.example', 'a comma must separate domains'],
   ['domain', 'http://a.example', 'a domain must not have a scheme'],
   ['domain', 'b.example,a.example:80', 'a domain must not have a port'],
   ['port', '', 'it is empty'],

@@ -14,6 +14,7 @@ test('a path, a unix: address and a TCP address are read', () => {
   assert.equal(read('tcp://proxy'), 'tcp://proxy:2375');
   assert.equal(read('tcp://[::1]:80'), 'tcp://[::1]:80');
   assert.match(read('ssh://host'), /not over ssh or TLS/);
+  for (const bare of ['proxy:2375', '127.0.0.1:2375', '[::1]:2375']) assert.match(read(bare), /: write tcp:\/\/\S+:2375 for a port$/);
   for (const bad of ['', 'unix:', 'tcp://', 'tcp://a:0', 'tcp://a:99999', 'npipe:////./pipe/x'])
     assert.match(read(bad), /^an engine is/, bad);
 });

@@ -17,6 +17,7 @@ export function parseEngineAddress(text: string): Parsed<EngineAddress> {
   if (text.startsWith('tcp://') || text.startsWith('http://')) return parseTcp(text.slice(text.indexOf('//') + 2).replace(/\/$/, ''));
   if (text.startsWith('ssh://') || text.startsWith('https://'))
     return refused('an engine is reached over a socket or plain tcp://HOST:PORT on a private network, not over ssh or TLS');
+  if (/^[^/]+:\d+$/.test(text)) return refused(`${FORMS}: write tcp://${text} for a port`);
   const path = text.replace(/^unix:(?:\/\/)?/, '');
   return path !== '' && !/^[a-z]+:\/\//.test(path) ? accepted({ kind: 'unix', path }) : refused(FORMS);
 }

@@ -15,3 +15,27 @@ test('distinguishes a missing socket, a stopped engine and a refusal', () => {
   assert.match(words({ statusCode: 403, message: 'x' }), /refuses to list containers \(403\)/);
   assert.match(words({ message: '(HTTP code 500) server error - broken ' }), /could not list containers: \(HTTP code 500\).* broken$/);
 });
+
+test('a directory or file in the place of the socket is reported as that, with where a directory may come from', () => {
+  const refused = (path: string) => engineFailure({ kind: 'unix', path }, 'report its version', { code: 'ECONNREFUSED' }).message;
+  assert.match(
+    refused(import.meta.dirname),
+    /^\S+ is a directory, not a socket: container engines make one where .* does not exist; .*--docker SOCKET/,
+  );
+  assert.match(refused(import.meta.filename), /^\S+ is not a socket; name that of the container engine with --docker SOCKET$/);
+});
+
+test('an engine that expects TLS is reported with what to name instead', () => {
+  const message = '(HTTP code 400) unexpected - Client sent an HTTP request to an HTTPS server.';
+  assert.match(
+    words({ statusCode: 400, message }),
+    /expects TLS, which is not supported: name its socket, or tcp:\/\/HOST:PORT of a socket proxy/,
+  );
+});
+
+test('whatever the server says, the message is one line', () => {
+  assert.match(
+    words({ statusCode: 503, message: '(HTTP code 503) unexpected - <html>\n<body>Busy\r\n</body>' }),
+    /- <html> <body>Busy <\/body>$/,
+  );
+});

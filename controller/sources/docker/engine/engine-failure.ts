@@ -1,3 +1,4 @@
+import { statSync } from 'node:fs';
 import { type EngineAddress, formatEngineAddress } from './engine-address.ts';
 
 /** A request to the engine failed. The message is one line: what is wrong, where, and what to do. */
@@ -21,6 +22,9 @@ export class LateResponse extends Error {
   }
 }
 
+/** What servers written in Go say. */
+const TLS_EXPECTED = /HTTP request to an HTTPS server/;
+
 /** Turns an error from the engine's client into a helpful message. `what` describes the request: `list containers`. */
 export function engineFailure(address: EngineAddress, what: string, error: unknown): EngineFailure {
   if (error instanceof EngineFailure) return error;
@@ -32,7 +36,13 @@ export function engineFailure(address: EngineAddress, what: string, error: unkno
     return new EngineFailure(
       `the container engine at ${where} refuses to ${what} (403); a socket proxy has to allow containers, events and version`,
     );
-  const reason = String(message ?? error).trim();
+  const reason = String(message ?? error)
+    .replace(/\s+/g, ' ')
+    .trim();
+  if (TLS_EXPECTED.test(reason))
+    return new EngineFailure(
+      `the container engine at ${where} expects TLS, which is not supported: name its socket, or tcp://HOST:PORT of a socket proxy on a private network, with --docker`,
+    );
   return new EngineFailure(
     `the container engine at ${where} could not ${what}: ${reason}`,
     typeof statusCode === 'number' || error instanceof LateResponse,
@@ -40,19 +50,15 @@ export function engineFailure(address: EngineAddress, what: string, error: unkno
 }
 
 function byCode(address: EngineAddress, where: string, code: string): string | undefined {
-  const isSocket = address.kind === 'unix';
   switch (code) {
     case 'EACCES':
     case 'EPERM':
       return `this user is not allowed to open the container engine's socket ${where}; find its group with "stat -c %g ${where}" and give the controller that group (group_add in a compose file)`;
     case 'ENOENT':
       return `no container engine at ${where}: there is no such socket; start the engine, mount its socket there, or name another with --docker SOCKET`;
-    case 'ENOTSOCK':
-    case 'EISDIR':
-      return `${where} is not a socket; name that of the container engine with --docker SOCKET`;
     case 'ECONNREFUSED':
-      return isSocket
-        ? `the container engine at ${where} is not running: its socket exists, but refuses connections`
+      return address.kind === 'unix'
+        ? refusedBy(address.path)
         : `no container engine at ${where}: connection refused; start it or name another with --docker tcp://HOST:PORT`;
     case 'ENOTFOUND':
     case 'EAI_AGAIN':
@@ -60,4 +66,13 @@ function byCode(address: EngineAddress, where: string, code: string): string | u
     default:
       return undefined;
   }
+}
+
+/** The system also refuses connections to what is no socket. */
+function refusedBy(path: string): string {
+  const stats = statSync(path, { throwIfNoEntry: false });
+  if (stats?.isDirectory())
+    return `${path} is a directory, not a socket: container engines make one where a socket that they shall mount does not exist; remove it, mount the engine's socket there, or name another with --docker SOCKET`;
+  if (stats !== undefined && !stats.isSocket()) return `${path} is not a socket; name that of the container engine with --docker SOCKET`;
+  return `the container engine at ${path} is not running: its socket exists, but refuses connections`;
 }

@@ -115,7 +115,7 @@ test('each failure of the engine is reported in one helpful line', async (t) => 
     );
   assert.match(await failure({ kind: 'unix', path: `${path}x` }), /^no container engine at .*sockx: there is no such socket; /);
   writeFileSync(`${path}.file`, '');
-  assert.match(await failure({ kind: 'unix', path: `${path}.file` }), /is not running|is no socket/);
+  assert.match(await failure({ kind: 'unix', path: `${path}.file` }), /is not a socket/);
   engine.intercept = (_, response) => {
     response.writeHead(403).end('forbidden');
     return true;

@@ -77,6 +77,10 @@ describe('alerts', () => {
     assert.deepEqual([lonely.severity, lonely.code, lonely.message], ['error', 'not_ready', 'not ready: no table yet']);
     assert.match(lonely.action, /Start a controller/);
     assert.match(only(withStatus(waiting)).action, /Wait until the controller has listed/);
+    const actionFor = (source: string) =>
+      [...alertsOf(withStatus({ ...waiting, problems: [problem('source_failed', { source })] }))][0]?.action;
+    assert.equal(actionFor('file'), 'Correct the errors of the config file listed here.');
+    assert.equal(actionFor('docker'), 'Correct the cause that is listed here.');
   });
 
   it('report missing workers as an error only if none serves', () => {

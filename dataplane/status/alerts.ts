@@ -96,16 +96,23 @@ const shortened = (text: string): string => (text.length <= MAX_TEXT ? text : `$
 
 function* readinessAlerts({ ready, reason, controllers, problems }: Situation['status']): Generator<Alert> {
   if (ready) return;
-  const failed = problems.some(({ code }) => code === SOURCE_FAILED);
-  const action =
-    reason === NO_PORT
-      ? 'Free one of the ports listed here, or correct http_port, https_port and bind in the config file.'
-      : failed
-        ? 'Correct the errors of the config file listed here.'
-        : controllers.some(({ connected }) => connected)
-          ? 'Wait until the controller has listed its sources; if that takes longer than a minute, read its log.'
-          : `Start a controller that uses this data plane (${NAME} run starts both), or post a route.`;
-  yield alert('error', 'not_ready', 'data plane', `not ready: ${reason ?? 'no reason given'}`, action);
+  yield alert(
+    'error',
+    'not_ready',
+    'data plane',
+    `not ready: ${reason ?? 'no reason given'}`,
+    untilReady({ reason, controllers, problems }),
+  );
+}
+
+function untilReady({ reason, controllers, problems }: Pick<Situation['status'], 'reason' | 'controllers' | 'problems'>): string {
+  if (reason === NO_PORT) return 'Free one of the ports listed here, or correct http_port, https_port and bind in the config file.';
+  const failed = problems.find(({ code }) => code === SOURCE_FAILED);
+  if (failed !== undefined)
+    return failed.source === 'file' ? 'Correct the errors of the config file listed here.' : 'Correct the cause that is listed here.';
+  return controllers.some(({ connected }) => connected)
+    ? 'Wait until the controller has listed its sources; if that takes longer than a minute, read its log.'
+    : `Start a controller that uses this data plane (${NAME} run starts both), or post a route.`;
 }
 
 function* workerAlerts({ configured, serving }: DataplaneStatus['workers']): Generator<Alert> {

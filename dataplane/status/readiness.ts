@@ -9,6 +9,13 @@ export const NO_PORT = 'no port is open';
 /** How many ports are open, and a warning about each that can't be opened at the moment. */
 type PortsNow = { readonly open: number; readonly closed: readonly string[] };
 
+/** By the source of a controller. */
+const WHAT_FAILED: Readonly<Record<string, string>> = {
+  file: 'the config file of a controller has errors',
+  docker: 'a controller could not list its containers',
+  kubernetes: 'a controller could not read its cluster',
+};
+
 /** The data plane is ready once it serves a known good table, restored from disk or applied since. */
 export class Readiness {
   private readonly table: LiveTable;
@@ -42,10 +49,10 @@ export class Readiness {
   }
 
   private missing(): string {
-    const failed = this.table.problems().some(({ code }) => code === SOURCE_FAILED);
-    return failed
-      ? 'nothing to serve: no table was saved, and the config file of a controller has errors'
-      : 'no table yet: none was saved, and nothing has been applied since the start';
+    const failed = this.table.problems().find(({ code }) => code === SOURCE_FAILED);
+    return failed === undefined
+      ? 'no table yet: none was saved, and nothing has been applied since the start'
+      : `nothing to serve: no table was saved, and ${WHAT_FAILED[failed.source] ?? 'a controller could not read its source'}`;
   }
 
   warnings(): string[] {

@@ -5,6 +5,7 @@ import { isMatcher, lineOf, type Position, type Word } from '../../../../shared/
 import type { DiagnosticReport } from '../diagnostics/diagnostics.ts';
 import type { BlockKind, Context, Rule, Rules } from '../directives/rule.ts';
 import { misplaced } from './misplaced.ts';
+import { reportNginxVariables } from './nginx-variables.ts';
 
 /**
  * Reads the directives of one block into `draft`. `seen` collects the first of each. A rule only gets directives of the right form;
@@ -58,7 +59,9 @@ function readLine<Draft>(
     return context.report.error(first, `${rule.name} takes no matcher: put it in a block, as in handle ${unquoted(first.text)} { … }`);
   const directive = condition === null ? written : { ...written, args: written.args.slice(1) };
   if (condition === undefined || !hasShape(directive, rule, context.report)) return;
-  rule.read(withImports(directive, context), draft, context, condition);
+  const whole = withImports(directive, context);
+  reportNginxVariables(whole, context.report);
+  rule.read(whole, draft, context, condition);
 }
 
 /** Lines may be imported in any block, whether directives, headers or users. */

@@ -32,10 +32,12 @@ export const basicAuthDirective: Grammar<{ basic_auth?: { realm: string; users: 
 };
 
 /** In a Caddyfile, a path stands where the realm is here. */
-const faultOfBareWord = ({ style, text }: Word): string | undefined =>
-  style === 'bare' && /^[/*]/.test(text)
-    ? 'basic_auth takes no path: put it in a handle block; a realm that looks like a path is written in quotes'
-    : undefined;
+function faultOfBareWord({ style, text }: Word): string | undefined {
+  if (style !== 'bare' || !/^[/*]/.test(text)) return undefined;
+  if (text === '*' || text === '/*')
+    return `basic_auth takes no path, and every path of the site or block needs the password: delete ${text}`;
+  return 'basic_auth takes no path: put it in a handle block; a realm that looks like a path is written in quotes';
+}
 
 function faultOfRealm(realm: string): string | undefined {
   if (realm.length > LONGEST) return `a realm is at most ${LONGEST} characters long`;

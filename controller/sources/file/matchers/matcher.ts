@@ -27,6 +27,14 @@ const OTHER_KINDS: ReadonlyMap<string, string> = new Map([
   ['headers', 'header'],
 ]);
 
+/** Kinds of a Caddyfile that don't exist here, and what to do instead. */
+const CADDY_KINDS: ReadonlyMap<string, string> = new Map([
+  ['file', 'files are looked for by file_server, and by try_files next to it: put them in a handle for the paths of the files'],
+  ['expression', 'expressions are not supported: write the conditions one per line, in a block of the matcher; not negates one'],
+  ['vars', 'variables are not supported'],
+  ['vars_regexp', 'variables are not supported'],
+]);
+
 /** Reads the matchers defined in a block. @returns them with those of the enclosing blocks, and the block without their lines. */
 export function readMatchers(
   block: DirectiveBlock,
@@ -112,6 +120,8 @@ function readKind(kind: Word, args: readonly Word[], block: DirectiveBlock | nul
   const read = Object.hasOwn(KINDS, kind.text) ? KINDS[kind.text] : undefined;
   const [first] = args;
   if (!read) {
+    const instead = CADDY_KINDS.get(kind.text);
+    if (instead !== undefined) return report.error(kind, `${quote(kind.text)} is not a kind of matcher: ${instead}`);
     const other = OTHER_KINDS.get(kind.text);
     const meant = didYouMean(other ?? kind.text, ALL_KINDS) || `; the kinds are ${ALL_KINDS.join(', ')}`;
     return report.error(kind, `${quote(kind.text)} is not a kind of matcher${meant}`);

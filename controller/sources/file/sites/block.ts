@@ -76,10 +76,17 @@ function hasShape<Draft>({ name, args, block }: Directive, rule: Rule<Draft>, re
     report.error(place, `${message}: ${form}`);
     return false;
   };
+  const reportBoth = (first: Word): boolean => {
+    // In a Caddyfile, a path may come before the block.
+    const isPath = first.style === 'bare' && first.text.startsWith('/');
+    if (!isPath) return fail(first, `${rule.name} has arguments or a block, not both`);
+    report.error(first, `${rule.name} takes no path: put it in a handle block`);
+    return false;
+  };
   const extra = args[most];
   if (block && rule.block === 'none') return fail(block.open, `${rule.name} takes no block`);
   if (!block && rule.block === 'required') return fail(name, `${rule.name} needs a block`);
-  if (block && rule.block === 'instead') return args[0] ? fail(args[0], `${rule.name} has arguments or a block, not both`) : true;
+  if (block && rule.block === 'instead') return args[0] === undefined || reportBoth(args[0]);
   if (args.length < least) return fail(name, `${rule.name} is missing an argument`);
   return extra ? fail(extra, `${quote(extra.text)} is one argument too many for ${rule.name}`) : true;
 }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { appendFile, rename, writeFile } from 'node:fs/promises';
+import { unlinkSync, writeFileSync } from 'node:fs';
+import { appendFile, mkdir, rename, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
@@ -31,13 +32,23 @@ async function running(t: TestContext, clock: Clock = withoutPolls) {
   return { directory, path, rules, ...following };
 }
 
-test('a file that is written in place with a pause between two sites loses none of them', async (t) => {
+test('a file that is written with a pause between two sites loses none of them', async (t) => {
   const { path, next, rest } = await running(t);
   await writeFile(path, FENCED);
   await wait(PAUSE_MS);
   assert.deepEqual(rest(), []);
   await appendFile(path, site('b') + site('c'));
   assert.equal((await next()).gist, 'a.example b.example c.example');
+});
+
+test('nor does one that is deleted before it is written', async (t) => {
+  const { path, next, rest } = await running(t);
+  unlinkSync(path);
+  writeFileSync(path, FENCED);
+  await wait(PAUSE_MS);
+  assert.deepEqual(rest(), []);
+  await appendFile(path, site('b'));
+  assert.equal((await next()).gist, 'a.example b.example');
 });
 
 test('each part that arrives gives the rest more time, also after one with an error', async (t) => {
@@ -54,7 +65,7 @@ test('each part that arrives gives the rest more time, also after one with an er
   assert.equal((await next()).gist, 'a.example b.example');
 });
 
-test('a site that is deleted in place is gone once nothing more has been written for a while', async (t) => {
+test('a site that is deleted is gone once nothing more has been written for a while', async (t) => {
   const { path, next } = await running(t);
   await writeFile(path, FENCED);
   const { gist, tookMs } = await next();
@@ -75,12 +86,27 @@ test('a site does not lose the rules of an import that is written in place with 
   assert.deepEqual([site?.rate_limit_rps, site?.rate_limits?.length], [9, 2]);
 });
 
-test('what has all its sites, or was written elsewhere and renamed, is applied at once', async (t) => {
-  const { directory, path, next } = await running(t, impatient);
+test('what has all its sites is applied at once, and so is an import that was written elsewhere and renamed', async (t) => {
+  const { directory, path, rules, source, next } = await running(t, impatient);
   await writeFile(path, FENCED.replace('"a"', '404') + site('b'));
   assert.equal((await next()).gist, 'a.example b.example');
-  await writeFile(join(directory, 'new'), site('b'));
-  await rename(join(directory, 'new'), path);
+  await writeFile(join(directory, 'new'), 'tls off\n');
+  await rename(join(directory, 'new'), rules);
+  await next();
+  assert.deepEqual(source.readings()[0]?.domains, ['a.example', 'b.example']);
+});
+
+test('files whose directory was replaced are complete', async (t) => {
+  const directory = await temporary(t);
+  for (const [name, text] of [['..one', site('a') + site('b')] as const, ['..two', site('b')] as const]) {
+    await mkdir(join(directory, name));
+    await writeFile(join(directory, name, 'Sluicefile'), text);
+  }
+  await symlink('..one', join(directory, '..data'));
+  const { next } = follow(t, join(directory, '..data', 'Sluicefile'), impatient);
+  assert.equal((await next()).gist, 'a.example b.example');
+  await symlink('..two', join(directory, '..next'));
+  await rename(join(directory, '..next'), join(directory, '..data'));
   assert.equal((await next()).gist, 'b.example');
 });
 

@@ -7,15 +7,15 @@ export const REST_MS = 2_000;
 const MAX_REST_MS = 30_000;
 
 /**
- * Whether the rest of a file may still be to come, although what there is of it is valid. A program that writes a file in place empties it
- * first, and may pause anywhere. At the end of a site the missing sites show it, and in an import, which may be part of a block, its size.
- * A file that has been renamed is complete.
+ * Whether the rest of a file may still be to come, although what there is of it is valid: the program that writes it may pause anywhere.
+ * At the end of a site the missing sites show it, and in an import, which may be part of a block, its size, if it is written in place. If
+ * its directory has been replaced as well, it is complete.
  */
 export function mayBeIncomplete(now: FoundFiles, before: FoundFiles, configFile: string, lacksSites: boolean): boolean {
-  for (const [path, { identity, file }] of now) {
+  for (const [path, { identity, within, file }] of now) {
     const known = before.get(path);
-    if (!file || known?.file?.inode !== file.inode || known.identity === identity) continue;
-    if (lacksSites || (path !== configFile && file.size < known.file.size)) return true;
+    if (!file || !known?.file || known.within !== within || known.identity === identity) continue;
+    if (lacksSites || (path !== configFile && file.inode === known.file.inode && file.size < known.file.size)) return true;
   }
   return false;
 }

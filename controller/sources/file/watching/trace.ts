@@ -12,7 +12,7 @@ export type Traced = {
   readonly within: string | null;
   /** When it was last changed or created, by the clock of its file system (ms since 1970); 0 if it is missing. */
   readonly changedAt: number;
-  /** The file itself, which a write in place does not change, unlike a rename; null if it is missing. */
+  /** The file itself, which a write in place does not change, unlike a rename; null if it is missing or a directory. */
   readonly file: { readonly inode: string; readonly size: number } | null;
 };
 
@@ -67,8 +67,9 @@ function follow(path: string, walk: Walk, links: number): Traced {
   if (entry.isSymbolicLink()) return follow(resolve(directory, readlinkSync(at)), walk, links + 1);
   if (entry.isDirectory()) keyOf(at, walk);
   const { dev, ino, size, mtimeNs, ctimeNs } = entry;
-  const file = { inode: `${dev}:${ino}`, size: Number(size) };
-  return { identity: `${file.inode}:${size}:${mtimeNs}:${ctimeNs}`, within, changedAt: Number(entry.ctimeMs), file };
+  const inode = `${dev}:${ino}`;
+  const file = entry.isDirectory() ? null : { inode, size: Number(size) };
+  return { identity: `${inode}:${size}:${mtimeNs}:${ctimeNs}`, within, changedAt: Number(entry.ctimeMs), file };
 }
 
 /** The directory that a path leads to, following links; null if there is none. Links on the way are added to the watched directories. */

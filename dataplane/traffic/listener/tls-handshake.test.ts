@@ -111,6 +111,15 @@ describe('a connection over TLS', () => {
     });
   }
 
+  test('from a client that offers only HTTP/1.0 is completed', async () => {
+    const client = await shake(proxy, 'a.test', { ALPNProtocols: ['http/1.0'] });
+    assert.equal(client.alpnProtocol, 'http/1.0');
+    client.write('GET / HTTP/1.0\r\nHost: a.test\r\n\r\n');
+    const pieces: Buffer[] = [];
+    for await (const piece of client) pieces.push(piece);
+    assert.match(String(Buffer.concat(pieces)), /^HTTP\/1.1 200 OK\r\n(.*\r\n)*\r\nx$/);
+  });
+
   test('for a name without a certificate is refused with unrecognized_name', async () => {
     for (const name of ['c.test', 'a.b.b.test', 'www.a.test']) await assert.rejects(shake(proxy, name), /unrecognized name/i, name);
   });

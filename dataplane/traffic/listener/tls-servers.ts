@@ -15,8 +15,11 @@ import type { PresentedCertificate } from './certificates.ts';
 /** The maximum number of servers in the cache (40 KB each); the least recently used one is evicted and rebuilt on demand. */
 const MAX_SERVERS = 1_000;
 
-/** In our order of preference; the first that the client offers is chosen (RFC 7301). */
-const PROTOCOLS = ['h2', 'http/1.1'];
+/**
+ * In our order of preference; the first that the client offers is chosen (RFC 7301). The library refuses a client that offers none of them,
+ * and some offer only the version that they speak.
+ */
+const PROTOCOLS = ['h2', 'http/1.1', 'http/1.0'];
 /** The same as a list of ALPN (RFC 7301 3.1). */
 const PROTOCOL_LIST = Buffer.concat(PROTOCOLS.flatMap((name) => [Buffer.of(name.length), Buffer.from(name)]));
 /** The protocol of an authority's challenge (RFC 8737); nothing follows the handshake. */

@@ -10,6 +10,7 @@ import {
   type ConnectionEnd,
   END_OF_INPUT,
   type Handle,
+  isConnected,
   isEncrypted,
   type PendingWrite,
   readResult,
@@ -142,6 +143,11 @@ export class AcceptedSocket {
 
   get destroyed(): boolean {
     return this.handle === null && this.stream?.destroyed !== false;
+  }
+
+  /** Whether it has been reset. After the client has ended its side, nothing reports that until something is written. */
+  get isGone(): boolean {
+    return !isConnected(this.handle ?? this.socket);
   }
 
   /** Bytes that have been written or are waiting to be; 0 once it is closed without ever having had a stream. */

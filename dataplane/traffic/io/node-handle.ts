@@ -74,6 +74,13 @@ type StreamState = { readonly values: Int32Array; readonly readResult: number; r
 const METHODS = ['readStart', 'readStop', 'useUserBuffer', 'writeLatin1String', 'writeBuffer', 'writev'];
 const TCP_METHODS = [...METHODS, 'close', 'reset', 'getpeername', 'getsockname'];
 
+/**
+ * When the system asks a client that sends nothing whether it is still there, and how often without an answer before the connection is
+ * over. A client that has closed its connection looks like one that has only ended its side, one that has lost its network says nothing,
+ * and a tunnel or an event stream may be silent for any time. Most systems answer for 60 s after a program has closed a connection.
+ */
+export const KEEP_ALIVE = { idleSecs: 75, intervalSecs: 15, count: 8 } as const;
+
 /** Where handles leave the results of a call. */
 const STATE = findState();
 const VALUES = STATE?.values ?? new Int32Array(0);
@@ -135,7 +142,7 @@ export function handleOf(socket: Socket): Handle | null {
 
 /**
  * Makes a listening server pass on the handles of its connections instead of creating sockets for them. The connections inherit
- * TCP_NODELAY from the server.
+ * TCP_NODELAY and the probes of KEEP_ALIVE from the server.
  * `failed` gets the error of a connection that could not be accepted.
  * @returns whether it does; if not, the server makes sockets as usual.
  */
@@ -148,7 +155,10 @@ export function acceptHandles(
   if (STATE === null || typeof handle !== 'object' || handle === null || process.platform !== 'linux') return false;
   const makeSocket: unknown = Reflect.get(handle, 'onconnection');
   const setNoDelay: unknown = Reflect.get(handle, 'setNoDelay');
+  const setKeepAlive: unknown = Reflect.get(handle, 'setKeepAlive');
   if (typeof makeSocket !== 'function' || typeof setNoDelay !== 'function' || setNoDelay.call(handle, true) !== 0) return false;
+  const { idleSecs, intervalSecs, count } = KEEP_ALIVE;
+  if (typeof setKeepAlive !== 'function' || setKeepAlive.call(handle, true, idleSecs, intervalSecs, count) !== 0) return false;
   return Reflect.set(handle, 'onconnection', function (this: unknown, status: number, accepted: unknown): void {
     if (status !== 0) failed(systemError(status, 'accept'));
     else if (isTcpHandle(accepted)) accept(accepted);
@@ -161,6 +171,14 @@ export function descriptorOf(owner: Server | Socket): number | null {
   const handle: unknown = Reflect.get(owner, '_handle');
   const descriptor: unknown = typeof handle === 'object' && handle !== null ? Reflect.get(handle, 'fd') : null;
   return typeof descriptor === 'number' && descriptor >= 0 ? descriptor : null;
+}
+
+/** Whether the system still knows a connection, even if it is half-closed: after a reset it doesn't. */
+export function isConnected(owner: Socket | AcceptedHandle): boolean {
+  const handle: unknown = owner instanceof Socket ? Reflect.get(owner, '_handle') : owner;
+  if (typeof handle !== 'object' || handle === null) return false;
+  const getpeername: unknown = Reflect.get(handle, 'getpeername');
+  return typeof getpeername !== 'function' || getpeername.call(handle, {}) === 0;
 }
 
 /** The stream of a connection that has none yet, paused. */

@@ -12,20 +12,22 @@ import type { AcceptedSocket } from '../io/accepted-socket.ts';
 import { PassedSockets, passSockets, receiveSockets } from '../io/passed-sockets.ts';
 import { Port } from './port.ts';
 
-/** Prints the option of the socket that is its standard input. Perl is part of every Debian. */
-const PRINT_NO_DELAY = 'print unpack("i", getsockopt(STDIN, IPPROTO_TCP, TCP_NODELAY) // die $!)';
+/** Prints an option of the socket that is its standard input. Perl is part of every Debian. */
+const print = (level: string, name: string): string => `print unpack("i", getsockopt(STDIN, ${level}, ${name}) // die $!)`;
 
 /** Whether the system sends small pieces of this socket at once (TCP_NODELAY). */
-function sendsAtOnce(socket: Socket): boolean {
+const sendsAtOnce = (socket: Socket): boolean => optionOf(socket, 'IPPROTO_TCP', 'TCP_NODELAY') !== 0;
+
+function optionOf(socket: Socket, level: 'IPPROTO_TCP' | 'SOL_SOCKET', name: string): number {
   const handle: unknown = Reflect.get(socket, '_handle');
   const descriptor: unknown = typeof handle === 'object' && handle !== null ? Reflect.get(handle, 'fd') : null;
   assert.ok(typeof descriptor === 'number' && descriptor >= 0);
-  const { stdout, stderr } = spawnSync('perl', ['-MSocket=IPPROTO_TCP,TCP_NODELAY', '-e', PRINT_NO_DELAY], {
+  const { stdout, stderr } = spawnSync('perl', [`-MSocket=${level},${name}`, '-e', print(level, name)], {
     stdio: [descriptor, 'pipe', 'pipe'],
     encoding: 'utf8',
   });
   assert.match(stdout, /^\d+$/, stderr);
-  return stdout !== '0';
+  return Number(stdout);
 }
 
 for (const [bind, host] of [
@@ -54,6 +56,20 @@ for (const [bind, host] of [
     assert.equal(sendsAtOnce(client), false);
   });
 }
+
+test('the system asks clients that are silent whether they are still there', async (t) => {
+  const { promise, resolve } = Promise.withResolvers<AcceptedSocket>();
+  const port = new Port(true, resolve, assert.ifError);
+  await port.listen('127.0.0.1', 0, PassedSockets.none);
+  t.after(() => port.close());
+  const client = connect(port.number, '127.0.0.1');
+  t.after(() => client.destroy());
+  const { socket } = await promise;
+  t.after(() => socket.destroy());
+  const probes = ['TCP_KEEPIDLE', 'TCP_KEEPINTVL', 'TCP_KEEPCNT'].map((name) => optionOf(socket, 'IPPROTO_TCP', name));
+  assert.deepEqual([optionOf(socket, 'SOL_SOCKET', 'SO_KEEPALIVE'), ...probes], [1, 75, 15, 8]);
+  assert.equal(optionOf(client, 'SOL_SOCKET', 'SO_KEEPALIVE'), 0);
+});
 
 /** A thread with a listening socket. */
 const LISTENING_THREAD = `

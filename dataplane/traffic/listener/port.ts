@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:net';
 import { AcceptedSocket } from '../io/accepted-socket.ts';
-import { acceptHandles, descriptorOf } from '../io/node-handle.ts';
+import { acceptHandles, descriptorOf, KEEP_ALIVE } from '../io/node-handle.ts';
 import type { NamedDescriptor, PassedSockets } from '../io/passed-sockets.ts';
 
 /** The backlog of connections to be accepted; the system's own limit may be lower. */
@@ -21,7 +21,8 @@ export class Port {
    */
   constructor(allowHalfOpen: boolean, accept: (socket: AcceptedSocket, port: number) => void, failed: (error: Error) => void) {
     this.create = () => {
-      const server = createServer({ allowHalfOpen, noDelay: true }, (socket) => accept(AcceptedSocket.ofStream(socket), this.chosen));
+      const options = { allowHalfOpen, noDelay: true, keepAlive: true, keepAliveInitialDelay: KEEP_ALIVE.idleSecs * 1_000 };
+      const server = createServer(options, (socket) => accept(AcceptedSocket.ofStream(socket), this.chosen));
       server.on('error', (error) => {
         if (server.listening) failed(error);
       });

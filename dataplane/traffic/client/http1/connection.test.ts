@@ -155,6 +155,31 @@ test('a client that half-closes in the middle of a response receives all of it a
   assert.equal(await client.readAll(), 'abcd');
 });
 
+for (const begun of ['waits for its response', 'reads a silent event stream'])
+  test(`a client that is gone after it half-closed is noticed, although nothing is sent to it, when it ${begun}`, async () => {
+    using upstream = await UpstreamFixture.start();
+    using proxy = await ProxyFixture.before(upstream);
+    const client = await proxy.connect();
+    client.send(get());
+    const { wire } = await upstream.nextRequest();
+    if (begun !== 'waits for its response') {
+      wire.send('HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n');
+      await client.readHead();
+    }
+    client.end();
+    await whenRead();
+    proxy.clock.pass(1_000);
+    await whenRead();
+    assert.equal(wire.ended, false);
+    client.reset();
+    const { clock } = proxy;
+    const deadline = clock.monotonic() + 10_000;
+    await eventually('the end of the request', () => {
+      if (clock.monotonic() < deadline) clock.pass(500);
+      return wire.ended || wire.closed;
+    });
+  });
+
 test('requests pipelined before the client half-closes are all answered', async () => {
   using upstream = await UpstreamFixture.serving((request) => ok(request.line));
   using proxy = await ProxyFixture.before(upstream);

@@ -371,7 +371,7 @@ export class ClientConnection implements Downstream, OpenConnection {
   /** All time limits are checked here, periodically. */
   sweep(now: number): void {
     const { x } = this;
-    if (this.socket.hasBacklog || (this.tunnelFrom >= 0 && this.wire.isStuck(now))) return this.socket.destroy();
+    if (this.socket.hasBacklog || this.wire.isLost(now, this.inputEnded, this.tunnelFrom >= 0)) return this.socket.destroy();
     if (x !== null && this.requestBody.tooSlow(now, this.intake.heldBack)) return this.giveUp(408, TOO_SLOW);
     // A client that is receiving a response is not idle, however long the rest of its body takes.
     if (x !== null && x.bytesSent !== this.sentBefore && this.requestBody.open && !this.requestBody.waits && !this.blocked) {

@@ -71,12 +71,21 @@ export class ClientSocket implements AcceptedReader {
    * Whether the client has ended its side and takes nothing of what waits to be written. It may be gone without another sign: after a fatal
    * alert, TLS reports an orderly end and completes no more writes.
    */
-  isStuck(now: number): boolean {
+  private isStuck(now: number): boolean {
     const { readableEnded, writableEnded, writableLength: length, bytesWritten: total } = this.socket.socket;
     if (!readableEnded || (length === 0 && !writableEnded)) return false;
     const { waiting } = this;
     if (waiting.length !== length || waiting.total !== total) this.waiting = { length, total, since: now };
     return now - this.waiting.since >= BODY_IDLE_MS;
+  }
+
+  /**
+   * Whether a client is gone that has ended its side: it looked as if it were still reading. `hasEnded` is for a connection that has no
+   * tunnel.
+   */
+  isLost(now: number, hasEnded: boolean, tunnel: boolean): boolean {
+    if (tunnel && this.isStuck(now)) return true;
+    return (tunnel ? this.socket.socket.readableEnded : hasEnded) && this.socket.isGone;
   }
 
   /** Starts counting discarded bytes from zero. */

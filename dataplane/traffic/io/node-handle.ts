@@ -1,6 +1,7 @@
 import { type Server, Socket } from 'node:net';
 import type { Server as TlsServer } from 'node:tls';
 import { getSystemErrorMap, getSystemErrorName } from 'node:util';
+import { CLIENT_PROBES } from './probes.ts';
 
 /*
  * With `passed-sockets.ts`, the only file that uses what Node does not document: the handle below a socket, which reads and writes without
@@ -74,13 +75,6 @@ type StreamState = { readonly values: Int32Array; readonly readResult: number; r
 const METHODS = ['readStart', 'readStop', 'useUserBuffer', 'writeLatin1String', 'writeBuffer', 'writev'];
 const TCP_METHODS = [...METHODS, 'close', 'reset', 'getpeername', 'getsockname'];
 
-/**
- * When the system asks a client that sends nothing whether it is still there, and how often without an answer before the connection is
- * over. A client that has closed its connection looks like one that has only ended its side, one that has lost its network says nothing,
- * and a tunnel or an event stream may be silent for any time. Most systems answer for 60 s after a program has closed a connection.
- */
-export const KEEP_ALIVE = { idleSecs: 75, intervalSecs: 15, count: 8 } as const;
-
 /** Where handles leave the results of a call. */
 const STATE = findState();
 const VALUES = STATE?.values ?? new Int32Array(0);
@@ -142,7 +136,7 @@ export function handleOf(socket: Socket): Handle | null {
 
 /**
  * Makes a listening server pass on the handles of its connections instead of creating sockets for them. The connections inherit
- * TCP_NODELAY and the probes of KEEP_ALIVE from the server.
+ * TCP_NODELAY and the probes of CLIENT_PROBES from the server.
  * `failed` gets the error of a connection that could not be accepted.
  * @returns whether it does; if not, the server makes sockets as usual.
  */
@@ -157,7 +151,7 @@ export function acceptHandles(
   const setNoDelay: unknown = Reflect.get(handle, 'setNoDelay');
   const setKeepAlive: unknown = Reflect.get(handle, 'setKeepAlive');
   if (typeof makeSocket !== 'function' || typeof setNoDelay !== 'function' || setNoDelay.call(handle, true) !== 0) return false;
-  const { idleSecs, intervalSecs, count } = KEEP_ALIVE;
+  const { idleSecs, intervalSecs, count } = CLIENT_PROBES;
   if (typeof setKeepAlive !== 'function' || setKeepAlive.call(handle, true, idleSecs, intervalSecs, count) !== 0) return false;
   return Reflect.set(handle, 'onconnection', function (this: unknown, status: number, accepted: unknown): void {
     if (status !== 0) failed(systemError(status, 'accept'));

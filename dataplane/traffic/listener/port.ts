@@ -1,8 +1,9 @@
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:net';
 import { AcceptedSocket } from '../io/accepted-socket.ts';
-import { acceptHandles, descriptorOf, KEEP_ALIVE } from '../io/node-handle.ts';
+import { acceptHandles, descriptorOf } from '../io/node-handle.ts';
 import type { NamedDescriptor, PassedSockets } from '../io/passed-sockets.ts';
+import { CLIENT_PROBES } from '../io/probes.ts';
 
 /** The backlog of connections to be accepted; the system's own limit may be lower. */
 const BACKLOG = 4_096;
@@ -21,7 +22,7 @@ export class Port {
    */
   constructor(allowHalfOpen: boolean, accept: (socket: AcceptedSocket, port: number) => void, failed: (error: Error) => void) {
     this.create = () => {
-      const options = { allowHalfOpen, noDelay: true, keepAlive: true, keepAliveInitialDelay: KEEP_ALIVE.idleSecs * 1_000 };
+      const options = { allowHalfOpen, noDelay: true, keepAlive: true, keepAliveInitialDelay: CLIENT_PROBES.idleSecs * 1_000 };
       const server = createServer(options, (socket) => accept(AcceptedSocket.ofStream(socket), this.chosen));
       server.on('error', (error) => {
         if (server.listening) failed(error);

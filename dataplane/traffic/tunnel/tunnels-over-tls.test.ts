@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { after, before, describe, test } from 'node:test';
 import { connect, createServer, getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { CertificatesFixture } from '../testing/certificates.ts';
+import { probedIn } from '../testing/probes.ts';
 import { eventually, ProxyFixture, site } from '../testing/proxy/test-proxy.ts';
 import { field, Wire } from '../testing/wire.ts';
 
@@ -34,6 +35,21 @@ describe('a tunnel with TLS on both sides', () => {
     };
     return { proxy, client: new Wire(socket), [Symbol.dispose]: end };
   }
+
+  test('finds out whether either side is still there', async () => {
+    const target = Promise.withResolvers<Wire>();
+    using way = await between(async (wire) => {
+      await wire.readHead();
+      wire.send('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: chat\r\n\r\nwelcome');
+      target.resolve(wire);
+    });
+    way.client.send(UPGRADE);
+    await way.client.readThrough('welcome');
+    const wire = await target.promise;
+    for (const { socket } of [way.client, wire])
+      await eventually('a probe', () => (probedIn(socket.remotePort, socket.localPort) ?? Number.POSITIVE_INFINITY) <= 75);
+    wire.end();
+  });
 
   test('relays bytes in both directions, early ones too, and ends with its target', async () => {
     using way = await between(async (wire) => {

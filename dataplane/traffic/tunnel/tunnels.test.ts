@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { targetKey } from '../../ledger/targets.ts';
+import { probedIn } from '../testing/probes.ts';
 import { eventually, ProxyFixture, site } from '../testing/proxy/test-proxy.ts';
 import { ok, refusingAddress, UpstreamFixture } from '../testing/test-upstream.ts';
 import { field, type Wire } from '../testing/wire.ts';
@@ -52,6 +53,15 @@ async function echoes({ client, target }: { client: Wire; target: Wire }, text: 
 
 const inFlight = (proxy: ProxyFixture, address: string) =>
   proxy.ledger.targets.inFlight(proxy.ledger.targets.find(targetKey(address, false)));
+
+test('whether either side of a silent tunnel is still there is found out', async () => {
+  using upstream = await UpstreamFixture.start();
+  using proxy = await ProxyFixture.before(upstream);
+  const ends = await opened(upstream, proxy);
+  await echoes(ends, 'hello');
+  for (const { socket } of [ends.client, ends.target])
+    await eventually('a probe', () => (probedIn(socket.remotePort, socket.localPort) ?? Number.POSITIVE_INFINITY) <= 75);
+});
 
 test('a response that declines the upgrade is passed on, and its connection is closed', async () => {
   using upstream = await UpstreamFixture.start();

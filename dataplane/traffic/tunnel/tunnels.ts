@@ -16,6 +16,7 @@ import { attemptFailed, giveUpLater } from '../exchange/later.ts';
 import { MAX_INTERIM } from '../exchange/limits.ts';
 import type { OwnAnswer } from '../exchange/own-answer.ts';
 import { relayInterim } from '../exchange/relay.ts';
+import { probeTarget } from '../io/probes.ts';
 import { blameForUpgrade } from '../upstream/health/verdict.ts';
 import type { Pool } from '../upstream/pool/pool.ts';
 import { requestHead } from '../upstream/request-text.ts';
@@ -219,7 +220,9 @@ export class Tunnels {
     const informed = (interim: NodeResponseHead): void => this.informed(tunnel, interim);
     const accepted = (reply: IncomingMessage, socket: Socket, head: NonSharedBuffer): void => {
       const head101 = this.accepted(tunnel, reply);
-      if (head101 !== null) onAccepted(head101, reply, socket, head);
+      if (head101 === null) return;
+      onAccepted(head101, reply, socket, head);
+      probeTarget(tunnel.upstream);
     };
     const declined = (reply: IncomingMessage): void => this.declined(tunnel, reply);
     const failed = (error: NodeJS.ErrnoException): void => {

@@ -94,18 +94,12 @@ const alert = (
 const MAX_TEXT = 600;
 const shortened = (text: string): string => (text.length <= MAX_TEXT ? text : `${text.slice(0, MAX_TEXT)}…`);
 
-function* readinessAlerts({ ready, reason, controllers, problems }: Situation['status']): Generator<Alert> {
-  if (ready) return;
-  yield alert(
-    'error',
-    'not_ready',
-    'data plane',
-    `not ready: ${reason ?? 'no reason given'}`,
-    untilReady({ reason, controllers, problems }),
-  );
+function* readinessAlerts(status: Situation['status']): Generator<Alert> {
+  if (status.ready) return;
+  yield alert('error', 'not_ready', 'data plane', `not ready: ${status.reason ?? 'no reason given'}`, untilReady(status));
 }
 
-function untilReady({ reason, controllers, problems }: Pick<Situation['status'], 'reason' | 'controllers' | 'problems'>): string {
+function untilReady({ reason, controllers, problems }: Situation['status']): string {
   if (reason === NO_PORT) return 'Free one of the ports listed here, or correct http_port, https_port and bind in the config file.';
   const failed = problems.find(({ code }) => code === SOURCE_FAILED);
   if (failed !== undefined)

@@ -15,7 +15,8 @@ function reasonFor(source: string): string | null {
     since: '2026-01-02T03:04:05.000Z',
   };
   const table: Partial<LiveTable> = { onChange: () => () => undefined, problems: () => [problem] };
-  return new Readiness(table as LiveTable, { claims: new Map(), controllers: new Map() } as never).now().reason;
+  return new Readiness(table as LiveTable, { claims: new Map(), controllers: new Map() } as never, () => ({ open: 1, closed: [] })).now()
+    .reason;
 }
 
 test('nothing is served because the config file has errors only if there is one', () => {

@@ -32,8 +32,7 @@ test('a peer without open streams gets no PING', () => {
 test('a target gets no more than one PING in five minutes, for more of which gRPC servers end connections', () => {
   const liveness = new Liveness(0, 'target');
   const pings: number[] = [];
-  for (let now = 0; now <= 1_800_000; now += 500)
-    if (liveness.check(now, pings.at(-1) === now - 500, true) === 'ping') pings.push(now);
+  for (let now = 0; now <= 1_800_000; now += 500) if (liveness.check(now, pings.at(-1) === now - 500, true) === 'ping') pings.push(now);
   assert.equal(pings.length, 4);
   for (const [at, time] of pings.entries()) assert.ok(time - (pings[at - 1] ?? 0) > 300_000);
 });

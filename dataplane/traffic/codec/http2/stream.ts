@@ -141,6 +141,8 @@ export class Http2Stream {
    * complete before stays so even then, because its server only needs no more of the request (RFC 9113 8.1).
    */
   resetByPeer(code: number, keepsResponse: boolean): void {
+    // A busy server of Node sends this reset before END_STREAM, and never sends that: all that was announced has come.
+    if (keepsResponse && code === ERROR.none && this.expected === 0 && !this.inputEnded) this.endInput('');
     if (!this.isPaused) this.deliverKept();
     // Its receiver may have reset it.
     if (this.isClosed) return;

@@ -11,6 +11,7 @@ const head = (...fields: Field[]) => frame(FRAME.headers, FLAG.endHeaders, 1, bl
 const data = (text: string, flags = 0) => frame(FRAME.data, flags, 1, text);
 /** RFC 9113 8.1: what a target may send after a complete response if it needs no more of the request. */
 const RESET = frame(FRAME.reset, 0, 1, Buffer.from([0, 0, 0, CODE.none]));
+const FAILED = frame(FRAME.reset, 0, 1, Buffer.from([0, 0, 0, CODE.cancel]));
 /** SETTINGS_INITIAL_WINDOW_SIZE 0. */
 const NO_WINDOW = Buffer.from([0, 4, 0, 0, 0, 0]);
 /** The request's HEADERS frame, which ends its stream. */
@@ -36,6 +37,9 @@ for (const [what, frames, body, cut] of [
   ['with a length that is reset before it is complete', [head(OK, TOLD), data('012'), RESET], '012', true],
   ['that is reset once it is complete', [head(OK), data('01234', FLAG.endStream), RESET], '5\r\n01234\r\n0\r\n\r\n', false],
   ['with a length that is reset once it is complete', [head(OK, TOLD), data('01234', FLAG.endStream), RESET], '01234', false],
+  ['with a length that is reset instead of ended once all of it has come', [head(OK, TOLD), data('01234'), RESET], '01234', false],
+  ['without a length that is reset instead of ended', [head(OK), data('01234'), RESET], '5\r\n01234\r\n', true],
+  ['with a length that fails once all of it has come', [head(OK, TOLD), data('01234'), FAILED], '01234', true],
   ['whose END_STREAM comes alone', [head(OK), data('01234'), data('', FLAG.endStream)], '5\r\n01234\r\n0\r\n\r\n', false],
 ] as const)
   test(`a response ${what} is ${cut ? 'truncated, and nothing follows it on its connection' : 'complete for the client'}`, async () => {

@@ -27,7 +27,7 @@ test('sites that use the cache while it has no size are named, as long as they d
   assert.deepEqual(sites.cacheWarnings(0), []);
 });
 
-test('sites for which no port is open are named, until one is or they are gone', async () => {
+test('sites for which a port is not open are named, until it is or they are gone', async () => {
   using fixture = await TemporaryTable.start();
   const put = async (domain: string, ports?: number[]): Promise<void> => {
     const parsed = parseRoute({ domain, upstream: 'a:1', tls: false, ...(ports && { ports }) });
@@ -37,13 +37,17 @@ test('sites for which no port is open are named, until one is or they are gone',
   await put('a.test', [8443, 9443]);
   await put('everywhere.test');
   const sites = new WatchedSites(fixture.table);
-  assert.deepEqual(sites.portWarnings([80, 443, 9443]), []);
+  assert.deepEqual(sites.portWarnings([80, 443, 8443, 9443]), []);
   assert.deepEqual(sites.portWarnings([80, 443]), [
     'the site a.test is not served, because nothing listens on the ports given for it: 8443, 9443',
   ]);
   await put('b.test', [81]);
   assert.deepEqual(sites.portWarnings([80, 443]), [
     '2 sites (a.test, b.test) are not served, because nothing listens on the ports given for them: 8443, 9443, 81',
+  ]);
+  assert.deepEqual(sites.portWarnings([80, 443, 9443]), [
+    'the site b.test is not served, because nothing listens on the ports given for it: 81',
+    'the site a.test is served on other ports only, because nothing listens on some of the ports given for it: 8443',
   ]);
   await put('a.test');
   await fixture.table.remove('b.test');

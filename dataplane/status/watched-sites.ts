@@ -47,12 +47,19 @@ export class WatchedSites {
 
   /** The problems if the data plane listens on these ports. */
   portWarnings(listened: readonly number[]): string[] {
-    const lost = [...this.ports].filter(([, ports]) => !ports.some((port) => listened.includes(port)));
-    if (lost.length === 0) return [];
-    const ports = [...new Set(lost.flatMap(([, some]) => some))].slice(0, MAX_NAMED).join(', ');
-    const domains = lost.map(([domain]) => domain);
+    const isOpen = (port: number): boolean => listened.includes(port);
+    const lacking = [...this.ports].filter(([, ports]) => !ports.every(isOpen));
+    const [lost, others] = [lacking.filter(([, ports]) => !ports.some(isOpen)), lacking.filter(([, ports]) => ports.some(isOpen))];
+    const about = (sites: typeof lost, what: string): string[] => {
+      if (sites.length === 0) return [];
+      const closed = [...new Set(sites.flatMap(([, ports]) => ports.filter((port) => !isOpen(port))))].slice(0, MAX_NAMED).join(', ');
+      const domains = sites.map(([domain]) => domain);
+      const given = `the ports given for ${sites.length === 1 ? 'it' : 'them'}: ${closed}`;
+      return [`${named(domains, ['is', 'are'])} ${what} ${given}`];
+    };
     return [
-      `${named(domains, ['is', 'are'])} not served, because nothing listens on the ports given for ${lost.length === 1 ? 'it' : 'them'}: ${ports}`,
+      ...about(lost, 'not served, because nothing listens on'),
+      ...about(others, 'served on other ports only, because nothing listens on some of'),
     ];
   }
 }

@@ -5,7 +5,7 @@ import { UsageError } from '../shared/runtime/flags.ts';
 import { releaseMemoryWhenIdle } from '../shared/runtime/idle-memory.ts';
 import { createLog } from '../shared/runtime/log/log.ts';
 import { runningBuild } from '../shared/runtime/process/build.ts';
-import { plannedFlags, requestSuccessor, sendToParent } from '../shared/runtime/process/parent.ts';
+import { ALIVE_MS, plannedFlags, requestSuccessor, sendToParent } from '../shared/runtime/process/parent.ts';
 import { HANDED_OVER_EXIT, isSupervised, whenOrphaned } from '../shared/runtime/process/supervised.ts';
 import { systemRandom } from '../shared/runtime/random.ts';
 import { setV8Flags } from '../shared/runtime/v8-flags.ts';
@@ -70,6 +70,7 @@ async function main(): Promise<void> {
   releaseMemoryWhenIdle(systemClock);
   setV8Flags(TRAFFIC_FLAGS);
   sendToParent({ kind: 'serving', version: runningBuild.version });
+  systemClock.every(ALIVE_MS, () => sendToParent({ kind: 'alive' }));
 }
 
 main().catch((error: unknown) => {

@@ -82,7 +82,10 @@ function send(address: AdminAddress, token: string | undefined, method: string, 
       response.on('error', fail);
       response.on('end', () => resolve({ address, status: response.statusCode ?? 0, text: Buffer.concat(chunks).toString('utf8') }));
     });
-    sent.on('timeout', () => sent.destroy(Object.assign(new Error('no response in time'), { code: 'ETIMEDOUT' })));
+    sent.on('timeout', () => {
+      const code = sent.socket?.connecting === false ? 'SILENT' : 'ETIMEDOUT';
+      sent.destroy(Object.assign(new Error('no response in time'), { code }));
+    });
     sent.on('error', fail);
     sent.end(bytes);
   });

@@ -48,6 +48,7 @@ const REASONS: Readonly<Record<string, string>> = {
   ECONNRESET: 'the connection was closed without a response',
   EPIPE: 'the connection was closed without a response',
   ETIMEDOUT: 'no response in time',
+  SILENT: 'it does not answer: it hangs, is suspended or overloaded; its workers may go on serving',
   EHOSTUNREACH: 'the host is unreachable',
   ENETUNREACH: 'there is no route to it from this machine',
 };

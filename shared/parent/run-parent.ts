@@ -8,6 +8,7 @@ import { type ChildEvents, type Launch, startChild } from './child.ts';
 import { Pair, type Planner } from './pair.ts';
 import { Parent } from './parent.ts';
 import { serviceManager } from './service-manager.ts';
+import { reportingSilence } from './silence.ts';
 
 /** An output that is closed, or a file on a full disk, must not end the service. */
 function write(fd: 1 | 2, text: string): void {
@@ -38,7 +39,10 @@ export function runParent(plan: Planner | null): void {
     clock: systemClock,
     random: systemRandom,
     report,
-    start: (launch: Launch, events: ChildEvents) => startChild(launch, events, (text) => write(2, argv[0] === 'run' ? asRun(text) : text)),
+    start: reportingSilence(
+      (launch: Launch, events: ChildEvents) => startChild(launch, events, (text) => write(2, argv[0] === 'run' ? asRun(text) : text)),
+      { clock: systemClock, report },
+    ),
   };
   // The first start runs what this process was started from; later ones may run another version.
   let isPlanning = false;

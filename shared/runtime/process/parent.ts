@@ -12,10 +12,15 @@ export type RunPlan = {
   readonly takeover: boolean;
 };
 
+/** How often a data plane says that its main thread runs (ms). */
+export const ALIVE_MS = 10_000;
+
 /** Messages from a process to its parent. */
 export type ToParent =
   /** It serves, with this version. */
   | { readonly kind: 'serving'; readonly version: string }
+  /** Its main thread runs, which it says every `ALIVE_MS`. */
+  | { readonly kind: 'alive' }
   /** Another process has taken over; it is draining. Older versions don't say which one. */
   | { readonly kind: 'handed-over'; readonly successor?: VersionOf }
   /** It was told to stop, or can't take over, and finishes its requests. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { bytes, change, count, country, duration, percent, rate, readablePath, span, visible } from './format.ts';
+import { bytes, change, count, country, duration, moment, percent, rate, readablePath, span, visible } from './format.ts';
 
 const shows = <T>(format: (value: T) => string, expected: readonly (readonly [T, string])[]) => {
   for (const [value, text] of expected) assert.equal(format(value), text);
@@ -68,6 +68,10 @@ test('paths are readable in every language, and what an escape of ASCII stands f
     ['/%D9%85%D8', '/\u0645%D8'],
     ['/%FF%C0%80%ED%A0%80', '/%FF%C0%80%ED%A0%80'],
   ]);
+});
+
+test('a date has no place for the end of a line but before the time', () => {
+  assert.match(moment('2026-11-20T14:03:00Z'), /^\d\d\u00a0Nov\u00a02026, \d\d:\d\d$/);
 });
 
 test('a change needs something before', () => {

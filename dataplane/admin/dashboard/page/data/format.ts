@@ -54,9 +54,11 @@ export const percent = (share: number): string => {
   return `${value < 9.95 || (value >= 99.5 && value < 100) ? value.toFixed(1) : Math.round(value)}%`;
 };
 
-/** `20 Nov 2026, 14:03`, in the visitor's zone. */
+/** `20 Nov 2026, 14:03`, in the visitor's zone. A line may end only before the time. */
 export const moment = (time: string | number): string =>
-  new Date(time).toLocaleString('en-GB', { day: 'numeric', month: 'short', year: 'numeric', hour: '2-digit', minute: '2-digit' });
+  new Date(time)
+    .toLocaleString('en-GB', { day: 'numeric', month: 'short', year: 'numeric', hour: '2-digit', minute: '2-digit' })
+    .replaceAll(/ (?!\d\d:)/g, '\u00a0');
 
 export const clockTime = (time: string | number): string => new Date(time).toLocaleTimeString('en-GB');
 

@@ -16,6 +16,7 @@ import type { ViewProps } from './view.ts';
 const FIRST_ALERTS = 3;
 /** The first view stays short enough to be looked over; the filter finds the others. */
 const FIRST_HOSTS = 12;
+
 export function OverviewView({ place, overview, period, history }: ViewProps) {
   if (overview === null) return <Loading />;
   return (

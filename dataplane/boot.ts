@@ -1,4 +1,4 @@
-import { closeSync, readFileSync } from 'node:fs';
+import { closeSync, existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { NAME } from '../shared/name.ts';
 import type { Clock } from '../shared/runtime/clock.ts';
@@ -21,7 +21,7 @@ import {
 } from './settings/settings.ts';
 import { prepareStateDir } from './settings/state-directory.ts';
 import { bootId } from './table/controllers/confirmation.ts';
-import { type Restored, restore } from './table/disk/restore.ts';
+import { DATABASE, type Restored, restore } from './table/disk/restore.ts';
 import { TakeoverClient } from './takeover/takeover-client.ts';
 import type { DnsSettings } from './tls/issue/dns/dns-settings.ts';
 import { Keyring } from './tls/keyring.ts';
@@ -41,15 +41,17 @@ export type BootState = {
   readonly restored: Restored;
   /** The takeover from a running process; null if there is none. */
   readonly takeover: TakeoverClient | null;
+  /** Why the state directory can't be written; null if it can. */
+  readonly unwritable: string | null;
 };
 
 /** Reads the saved state and checks that it can be served. @throws UsageError. */
 export async function boot(base: DataplaneSettings, { clock, random, log }: Runtime): Promise<BootState> {
-  prepareStateDir(base.stateDir);
+  const unwritable = prepareStateDir(base.stateDir, DATABASE);
   if (!base.takeover) await requireAlone(base.stateDir);
   const keyring = openKeyring(base.stateDir, { clock, random, log });
   const takeover = base.takeover ? await takeoverStep(base.stateDir, () => startTakeover(base.stateDir, clock, log)) : null;
-  const restored = await restore(base.stateDir, clock, log, { boot: bootId(), takenOver: takeover !== null });
+  const restored = await restore(base.stateDir, clock, log, { boot: bootId(), takenOver: takeover !== null, unwritable });
   const wanted = effectiveSettings(base, restored.globals);
   requireDistinctPorts(wanted.settings);
   requireTrustedProxies(wanted.settings);
@@ -57,7 +59,7 @@ export async function boot(base: DataplaneSettings, { clock, random, log }: Runt
   const dns = await dnsSettingsOf(wanted.settings);
   const atBoot = withClosedPorts(wanted, await closedPorts(wanted.settings, takeover !== null));
   requireAccessLog(atBoot.settings.accessLog, log);
-  return { base, atBoot, dns, keyring, restored, takeover };
+  return { base, atBoot, dns, keyring, restored, takeover, unwritable };
 }
 
 /** @throws UsageError if there is a key ring that can't be read: new secrets would overwrite it. */
@@ -139,7 +141,9 @@ function requireAccessLog(path: string | null, log: Log): void {
     closeSync(openLog(path, true));
   } catch (error) {
     const { code = '', message } = error as NodeJS.ErrnoException;
-    if (WRONG_PATH.has(code)) throw new UsageError(`${NAME} dataplane: --access-log ${path} can't be opened: ${message}`);
+    // It was written before its disk became read-only.
+    const isOld = code === 'EROFS' && existsSync(path);
+    if (WRONG_PATH.has(code) && !isOld) throw new UsageError(`${NAME} dataplane: --access-log ${path} can't be opened: ${message}`);
     log.warn({ output: path, error: message }, "the access log can't be written");
   }
 }

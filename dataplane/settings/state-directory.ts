@@ -1,23 +1,38 @@
-import { existsSync, mkdirSync, mkdtempSync, rmdirSync, statSync } from 'node:fs';
+import { closeSync, existsSync, mkdirSync, mkdtempSync, openSync, rmdirSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { DEFAULT_STATE_DIR, NAME } from '../../shared/name.ts';
 import { UsageError } from '../../shared/runtime/flags.ts';
 
 /**
  * Creates the state directory (mode 0700) if it is missing and checks that it is writable. A full disk
- * is accepted: the saved state can still be served, and each failed save is reported.
+ * is accepted: the saved state can still be served, and each failed save is reported. For the same reason, a directory that can't be written
+ * is accepted if it has `table`, which can be read.
+ * @returns why it can't be written; null if it can, or its disk is full.
  * @throws UsageError naming the directory, the reason and `--state-dir`.
  */
-export function prepareStateDir(path: string): void {
+export function prepareStateDir(path: string, table: string): string | null {
   try {
     makeDirectory(resolve(path));
     // access(2) checks the real user instead of the effective one, so try to create something.
     rmdirSync(mkdtempSync(join(path, '.writable-')));
+    return null;
   } catch (error) {
-    if (codeOf(error) === 'ENOSPC') return;
+    if (codeOf(error) === 'ENOSPC') return null;
+    if (UNWRITABLE.has(codeOf(error)) && isReadable(join(path, table))) return reasonOf(error);
     const advice =
       path === DEFAULT_STATE_DIR ? 'run as root or name another one with --state-dir PATH' : 'name another one with --state-dir PATH';
     throw new UsageError(`${NAME} dataplane: can't write the state directory ${path} (${reasonOf(error)}); ${advice}`);
+  }
+}
+
+const UNWRITABLE = new Set(['EACCES', 'EPERM', 'EROFS']);
+
+function isReadable(path: string): boolean {
+  try {
+    closeSync(openSync(path, 'r'));
+    return true;
+  } catch {
+    return false;
   }
 }
 

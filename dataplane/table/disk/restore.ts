@@ -1,4 +1,5 @@
-import { accessSync, constants, existsSync, renameSync, rmSync } from 'node:fs';
+import { accessSync, constants, copyFileSync, existsSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { NAME } from '../../../shared/name.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
@@ -28,8 +29,11 @@ export type Restored = {
   readonly boot: string | null;
 };
 
-/** `takenOver`: another process had the table until now, and the confirmations of its targets still count. */
-export type Circumstances = { readonly boot: string | null; readonly takenOver: boolean };
+/**
+ * `takenOver`: another process had the table until now, and the confirmations of its targets still count. `unwritable`: why the directory
+ * can't be written.
+ */
+export type Circumstances = { readonly boot: string | null; readonly takenOver: boolean; readonly unwritable?: string | null };
 
 /**
  * Reads the saved table entry by entry. Damaged entries are logged and skipped; the others are served.
@@ -42,9 +46,9 @@ export async function restore(
   stateDir: string,
   clock: Clock,
   log: Log,
-  { boot, takenOver }: Circumstances = { boot: null, takenOver: false },
+  { boot, takenOver, unwritable = null }: Circumstances = { boot: null, takenOver: false },
 ): Promise<Restored> {
-  const { store, saved } = await read(stateDir, clock, log);
+  const { store, saved } = unwritable === null ? await read(stateDir, clock, log) : await readCopy(stateDir, unwritable, clock, log);
   const { claims, controllers, globals } = saved;
   markUnconfirmed(claims, (controller, source) => !takenOver || controllers.get(controller)?.doubted.includes(source) !== false);
   return { store, watch: new SavedWatch(store, log), claims, controllers, globals, boot };
@@ -79,6 +83,23 @@ async function read(stateDir: string, clock: Clock, log: Log): Promise<{ store: 
     } catch (failure) {
       throw unusableAt(path, failure);
     }
+  }
+}
+
+/** SQLite reads no table that it can't lock and whose log it can't write, so a copy is read. Changes are refused until they can be saved. */
+async function readCopy(stateDir: string, unwritable: string, clock: Clock, log: Log): Promise<{ store: Store; saved: SavedTable }> {
+  const path = join(stateDir, DATABASE);
+  let folder: string | null = null;
+  try {
+    folder = mkdtempSync(join(tmpdir(), `${NAME}-`));
+    for (const suffix of ['', '-wal']) if (existsSync(path + suffix)) copyFileSync(path + suffix, join(folder, DATABASE) + suffix);
+    const { store, saved } = await read(folder, clock, log);
+    store.close();
+    return { store: Store.unsavedAt(path, unwritable), saved };
+  } catch (error) {
+    throw error instanceof UsageError ? error : unusableAt(path, error);
+  } finally {
+    if (folder !== null) rmSync(folder, { recursive: true, force: true });
   }
 }
 

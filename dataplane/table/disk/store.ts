@@ -83,11 +83,19 @@ export class Store {
   unsaved: Unsaved | null = null;
 
   /** @throws the database's error if the file can't be opened, is not a database, or belongs to a running process. */
-  constructor(path: string) {
+  constructor(path: string, database = open(path)) {
     this.path = path;
-    this.database = open(path);
-    this.statements = prepare(this.database);
+    this.database = database;
+    this.statements = prepare(database);
     this.file = fileAt(path);
+  }
+
+  /** A file that can't be written at the moment. The next save opens it. */
+  static unsavedAt(path: string, reason: string): Store {
+    const store = new Store(path, open(':memory:'));
+    store.abandon();
+    store.unsaved = { reason, size: 0 };
+    return store;
   }
 
   /** Whether its file was removed while it is open, or another one has taken its place. */

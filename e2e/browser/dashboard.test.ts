@@ -263,6 +263,10 @@ describe('the dashboard', { skip: missingBrowser() }, () => {
           await page.setViewportSize({ width, height: 800 });
           const wider = await page.evaluate<number>('document.documentElement.scrollWidth - document.documentElement.clientWidth');
           assert.ok(wider <= 0, `${view} is ${wider} pixels wider than ${width}`);
+          const cut = await page.evaluate<number>(
+            "[...document.querySelectorAll('.scroll.stacked')].filter(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth).length",
+          );
+          assert.equal(cut, 0, `tables of ${view} are cut off at ${width}`);
         }
       }
     }

@@ -14,7 +14,8 @@ export function Conditions({ conditions }: { conditions: FullRoute['conditions']
         const about = fact === undefined ? ROUTES.meaning[name] : `${fact.reason} · ${moment(fact.since)}`;
         return (
           <li key={name} class={state} title={about}>
-            <span aria-hidden="true">{{ unknown: '○', holds: '✓', fails: '✗' }[state]}</span> {ROUTES[name]}
+            <span aria-hidden="true">{{ unknown: '○', holds: '✓', fails: '✗' }[state]}</span>
+            {`\u00a0${ROUTES[name]}`}
             <span class="hidden">: {ROUTES[state]}</span>
             {state === 'fails' && <span class="why">{fact?.reason}</span>}
           </li>

@@ -56,7 +56,7 @@ function Routes({ filter, version }: { filter: string | undefined; version: stri
                 ))}
               </Cell>
               <Cell of={ROUTES.origin}>
-                {visible(route.origin ?? (route.controller === null ? ROUTES.posted : '–'))}
+                <Breakable text={visible(route.origin ?? (route.controller === null ? ROUTES.posted : '–'))} />
                 {route.source !== null && <span class="why">{ROUTES.source(route.source)}</span>}
                 {route.overrides !== null && <span class="why">{ROUTES.overrides}</span>}
               </Cell>
@@ -85,6 +85,11 @@ function Routes({ filter, version }: { filter: string | undefined; version: stri
     </>
   );
 }
+
+/** A path whose lines may end before its slashes. */
+const Breakable = ({ text }: { text: string }) => (
+  <>{text.split('/').map((part, at) => (at === 0 ? part : [<wbr key={at} />, `/${part}`]))}</>
+);
 
 const addressesOf = ({ upstreams, handles }: FullRoute): string[] =>
   [...upstreams, ...handles.flatMap((handle) => handle.upstreams)].map(({ address }) => address);

@@ -397,6 +397,23 @@ test('try_files serves the first that exists', async () => {
   assert.equal(statusOf(await ask('/none', '', 'GET', pages)), 410);
 });
 
+test('a directory exists for try_files if it has an index file or is listed, and if nothing else does, its slash is added', async () => {
+  const tried = (try_files: string[], more: Partial<RouteInput> = {}) => ProxyFixture.start([route({ try_files, ...more })]);
+  using app = await tried(['{path}', '{path}/', '/page.html']);
+  for (const target of ['/bare/', '/bare']) assert.match((await ask(target, '', 'GET', app)).body, /^<p>/, target);
+  assert.equal((await ask('/docs/', '', 'GET', app)).body, 'the docs');
+  using pages = await tried(['{path}', '{path}.html']);
+  assert.match((await ask('/page', '', 'GET', pages)).body, /^<p>/);
+  assert.equal(field((await ask('/docs?a=b', '', 'GET', pages)).head, 'location'), '/docs/?a=b');
+  assert.equal((await ask('/docs/', '', 'GET', pages)).body, 'the docs');
+  for (const target of ['/bare', '/bare/', '/app.js/', '/none']) assert.equal(statusOf(await ask(target, '', 'GET', pages)), 404, target);
+  using listed = await tried(['{path}', '{path}.html'], { file_server: { browse: true } });
+  assert.equal(field((await ask('/bare', '', 'GET', listed)).head, 'location'), '/bare/');
+  assert.match((await ask('/bare/', '', 'GET', listed)).body, /inner\.txt/);
+  using others = await tried(['/none.html']);
+  assert.equal(statusOf(await ask('/docs', '', 'GET', others)), 404);
+});
+
 test('a block has its own root, its own status, or the file server of its site', async () => {
   using blocks = await ProxyFixture.start([
     route({

@@ -59,7 +59,8 @@ class Search {
       const found = await this.tried(one.at(path));
       if (found !== null) return found;
     }
-    return MISSING;
+    const triesPath = tried.some((one) => 'at' in one && one.at(path).names.join('/') === path.names.join('/'));
+    return (triesPath && !this.slash ? await this.tried({ ...path, slash: true }) : null) ?? MISSING;
   }
 
   private async at({ names, slash }: FilePath): Promise<FindResult> {
@@ -71,11 +72,11 @@ class Search {
     return MISSING;
   }
 
-  /** A file, or a directory if the path ends with a slash; null for neither. */
+  /** A file, or a directory with something to show if the path ends with a slash; null for neither. */
   private async tried({ names, slash }: FilePath): Promise<FindResult | null> {
     const opened = await this.open(names);
     if ('refused' in opened) return opened.refused === 'missing' ? null : opened;
-    if ('directory' in opened && slash) return this.directory(opened.directory, names);
+    if ('directory' in opened && slash) return this.triedDirectory(opened.directory, names);
     if ('file' in opened && !slash) return this.file(opened.file, names);
     if ('file' in opened) this.disk.close(opened.file.fd);
     else closePath(this.disk, opened.directory);
@@ -91,6 +92,19 @@ class Search {
       closePath(this.disk, fd);
       return { redirect: true };
     }
+    return (await this.inside(fd, names)) ?? { refused: 'missing', reason: 'the directory has no index file' };
+  }
+
+  private async triedDirectory(fd: number, names: readonly string[]): Promise<FindResult | null> {
+    const found = await this.inside(fd, names);
+    if (found === null || this.slash) return found;
+    if ('file' in found) this.disk.close(found.file.fd);
+    else if ('listing' in found) closePath(this.disk, found.listing);
+    return { redirect: true };
+  }
+
+  /** The index file of a directory, or the directory itself if it is listed; null for neither. */
+  private async inside(fd: number, names: readonly string[]): Promise<FindResult | null> {
     for (const name of this.settings.index) {
       const opened = await this.open([...names, name]);
       if ('refused' in opened && opened.refused === 'missing') continue;
@@ -104,7 +118,7 @@ class Search {
     const { listings } = this.settings;
     if (listings !== null) return { listing: fd, names, by: listings };
     closePath(this.disk, fd);
-    return { refused: 'missing', reason: 'the directory has no index file' };
+    return null;
   }
 
   /** The compressed file beside it if the client accepts one. */

@@ -150,6 +150,34 @@ describe('a target with tls', () => {
     for (const raw of connections) raw.destroy();
   });
 
+  test('may end its connection without close_notify, which only cuts off a response that announces more', async () => {
+    const connections: Socket[] = [];
+    const server = createPlainServer((raw) => {
+      connections.push(raw);
+      const records = new Records(raw, certificates.issue('a.test'));
+      records.socket.on('data', async (bytes) => {
+        const framing = /GET \/(\S*)/.exec(bytes.toString('latin1'))?.[1] ?? '';
+        await records.send(`HTTP/1.1 200 OK\r\n${decodeURIComponent(framing)}\r\n5\r\nhello\r\n`);
+        raw.end();
+      });
+    });
+    await once(server.listen(0, '127.0.0.1'), 'listening');
+    using proxy = await over(`127.0.0.1:${(server.address() as AddressInfo).port}`);
+    for (const [framing, isWhole] of [
+      ['', true],
+      ['Content-Length: 100\r\n', false],
+      ['Transfer-Encoding: chunked\r\n', false],
+    ] as const) {
+      const wire = await proxy.connect();
+      wire.send(get(`/${encodeURIComponent(framing)}`));
+      await wire.until('the result', () => wire.closed || wire.ended || wire.unread.endsWith('\r\n0\r\n\r\n'));
+      assert.match(wire.unread, /hello\r\n/);
+      assert.equal(wire.unread.endsWith('\r\n0\r\n\r\n'), isWhole);
+    }
+    server.close();
+    for (const raw of connections) raw.destroy();
+  });
+
   test('gets no more connections than requests at once, also for requests that wait', async () => {
     using target = await secured(certificates.issue('a.test'));
     using proxy = await ProxyFixture.start([

@@ -16,7 +16,7 @@ export type RuleBlocks = {
   readonly blocks: readonly RuleBlock[];
   /** A backend that can't be used: its requests are answered with 500. */
   readonly unresolved: Verdict | null;
-  /** Something that is not supported: all requests of the rule are answered with 500. */
+  /** Something that is not supported: all requests of the match are answered with 500, or there are none because of it. */
   readonly invalid: Verdict | null;
 };
 
@@ -34,11 +34,13 @@ export function blocksOfRule(
 ): RuleBlocks {
   const name = `${route.kind} ${nameOf(route.meta)} rule ${number}`;
   const condition = conditionOfMatch(match);
-  const refused = (message: string): RuleBlocks => ({
-    blocks: [block(name, condition, { respond: INTERNAL_ERROR })],
-    unresolved: null,
-    invalid: fails('UnsupportedValue', message),
-  });
+  const refused = (message: string): RuleBlocks => {
+    const closed = block(name, condition, { respond: INTERNAL_ERROR });
+    // A condition that is not valid would make the route of its host invalid, which others share.
+    const isValid = faultOf(closed) === null;
+    const consequence = isValid ? 'its requests are answered with 500' : 'no request matches it';
+    return { blocks: isValid ? [closed] : [], unresolved: null, invalid: fails('UnsupportedValue', `${message}; ${consequence}`) };
+  };
   const members = membersOf(rule, match, arrival);
   if (typeof members === 'string') return refused(`rule ${number}: ${members}`);
   const { blocks, unresolved } = members.redirects

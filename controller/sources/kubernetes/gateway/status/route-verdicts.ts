@@ -30,8 +30,7 @@ export function judgeHttpRoute(route: HttpRoute, backends: RouteBackends): Route
   return {
     resolved: unresolved ?? holds('ResolvedRefs'),
     invalid: isWhole ? fails('UnsupportedValue', message) : null,
-    partlyInvalid:
-      wrong.length > 0 && !isWhole ? holds('UnsupportedValue', `Dropped Rule: ${message}; its requests are answered with 500`) : null,
+    partlyInvalid: wrong.length > 0 && !isWhole ? holds('UnsupportedValue', `Dropped Rule: ${message}`) : null,
   };
 }
 

@@ -1,0 +1,58 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { GATEWAY_CONTROLLER } from '../../../../../shared/name.ts';
+import { translate } from '../../routes/translate.ts';
+import type { StatusCondition } from '../../status/conditions.ts';
+import { clusterOf, type SampleObject, serviceOf } from '../../testing/cluster-snapshot.ts';
+
+const backendRefs = [{ name: 'app', port: 80 }];
+const route = (name: string, rules: readonly object[]): SampleObject => ({
+  name,
+  spec: { parentRefs: [{ name: 'g', namespace: 'n' }], hostnames: ['a.test'], rules },
+});
+
+/** What the routes of a.test answer, by path or expression, and what their statuses say. */
+function served(...httpRoutes: readonly SampleObject[]) {
+  const all = { namespaces: { from: 'All' } };
+  const apps = ['n', 'odd'].map((namespace, at) => serviceOf(`${namespace}/app`, `10.0.0.${at}`));
+  const { routes, problems, statuses } = translate(
+    clusterOf({
+      gatewayClasses: [{ name: '/sluice', spec: { controllerName: GATEWAY_CONTROLLER } }],
+      gateways: [
+        {
+          name: 'n/g',
+          spec: { gatewayClassName: 'sluice', listeners: [{ name: 'http', protocol: 'HTTP', port: 80, allowedRoutes: all }] },
+        },
+      ],
+      httpRoutes,
+      services: apps.map(({ service }) => service),
+      slices: apps.map(({ slice }) => slice),
+    }),
+  );
+  const context = { current: {}, isWritten: false, addresses: [], refused: new Map(), now: 'now' };
+  const told = statuses
+    .filter(({ resource }) => resource.kind === 'HTTPRoute')
+    .flatMap(({ build }) => (build(context)?.parents ?? []) as readonly { readonly conditions: readonly StatusCondition[] }[])
+    .flatMap(({ conditions }) => conditions.flatMap(({ reason, message }) => (reason === 'UnsupportedValue' ? [message] : [])));
+  const handles = routes.find(({ domain }) => domain === 'a.test')?.handles;
+  const answers = handles?.map(({ match, upstreams, respond }) => {
+    const [path = '*'] = match?.path ?? [];
+    return `${path} ${upstreams[0]?.address ?? respond?.status}`;
+  });
+  return { answers, told, problems: problems.flatMap(({ code }) => (code === 'bad_route' ? [code] : [])) };
+}
+
+test('a rule whose condition is not supported does not keep its host from being routed, which others share', () => {
+  for (const match of [
+    { path: { type: 'RegularExpression', value: '(?=a)b' } },
+    { headers: [{ name: 'x', type: 'RegularExpression', value: '(' }] },
+  ]) {
+    const good = { matches: [{ path: { type: 'PathPrefix', value: '/good' } }], backendRefs };
+    const { answers, told, problems } = served(route('n/r', [{ backendRefs }]), route('odd/r', [{ matches: [match], backendRefs }, good]));
+    assert.deepEqual([answers, problems], [['/good 10.0.0.1:8080', '* 10.0.0.0:8080'], []]);
+    assert.match(told.join(), /^Dropped Rule: rule 1: match\..* is not a regular expression of RE2: .*; no request matches it$/);
+    assert.deepEqual(served(route('n/r', [{ backendRefs }]), route('odd/r', [{ matches: [match], backendRefs }])).answers, [
+      '* 10.0.0.0:8080',
+    ]);
+  }
+});

@@ -94,7 +94,8 @@ export function translateGateways(
 
   const accepted = [...http, ...tls].filter(({ verdicts }) => verdicts.invalid === null);
   const attached = countRoutes(accepted);
-  const served = http.filter(({ verdicts }) => verdicts.invalid === null).flatMap(({ attachments }) => attachments);
+  // Those that are not accepted answer with 500: their requests must not get to less specific routes, without their filters.
+  const served = http.flatMap(({ attachments }) => attachments);
   const rules = new HostRules(
     bound.flatMap(({ listeners }) => listeners),
     served,

@@ -56,3 +56,11 @@ test('a rule whose condition is not supported does not keep its host from being 
     ]);
   }
 });
+
+test('requests of a rule with a filter that is not supported do not get to a less specific route, also if its route has no other rule', () => {
+  const filters = [{ type: 'ExtensionRef', extensionRef: { group: 'example.org', kind: 'Login', name: 'staff' } }];
+  const admin = { matches: [{ path: { type: 'PathPrefix', value: '/admin' } }], filters, backendRefs };
+  const { answers, told } = served(route('n/all', [{ backendRefs }]), route('n/admin', [admin]));
+  assert.deepEqual(answers, ['/admin 500', '* 10.0.0.0:8080']);
+  assert.deepEqual(told, ['rule 1: the filter ExtensionRef is not supported; its requests are answered with 500']);
+});

@@ -46,3 +46,20 @@ test('a container without a usable address keeps the state found by its source',
   const paused = { ...READING, resolved: condition(false, 'it is paused'), change: 'unpause it' };
   assert.equal(health.applyTo(paused), paused);
 });
+
+test('an app that has refused connections since its start may listen on another port, or only within its container', () => {
+  const health = new TargetHealth(new ManualClock());
+  const changeFor = (address: string, section: string | null = null, reason = 'not probed yet: connection refused'): string | null => {
+    health.record({ address, id: 'a1', healthy: false, reason });
+    return health.applyTo({ ...READING, address, section }).change;
+  };
+  assert.equal(
+    changeFor('172.18.0.2:80'),
+    'make the app listen on 0.0.0.0:80, not only on 127.0.0.1, or name the port that it listens on with sluice.port=PORT',
+  );
+  assert.match(changeFor('[fd00::2]:80', 'api') ?? '', / on \[::\]:80, not only on \[::1\], or name the .* with sluice\.api\.port=PORT$/);
+  assert.match(changeFor('172.18.0.3:80', null, 'not checked yet: connection refused') ?? '', /0\.0\.0\.0:80/);
+  assert.match(changeFor('127.0.0.1:8080') ?? '', /^make the app listen on port 8080, or name the port/);
+  health.record({ address: '172.18.0.2:80', id: 'a1', healthy: false, reason: 'connection refused' });
+  assert.equal(health.applyTo(READING).change, 'make it respond again');
+});

@@ -1,4 +1,7 @@
+import { LABEL_PREFIX } from '../../../shared/name.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
+import { splitAddress } from '../../../shared/values/address.ts';
+import { isLoopback } from '../../../shared/values/loopback.ts';
 import type { TargetReport } from '../../../shared/wire/apply.ts';
 import type { ObjectCondition, Reading } from '../source.ts';
 
@@ -28,6 +31,19 @@ export class TargetHealth {
   applyTo(reading: Reading): Reading {
     const down = this.down.get(`${reading.id} ${reading.address}`);
     if (!down || !reading.resolved.holds) return reading;
-    return { ...reading, resolved: down, change: reading.change ?? 'make it respond again' };
+    return { ...reading, resolved: down, change: reading.change ?? changeOf(reading, down.reason) };
   }
+}
+
+/** Since its start, no connection was accepted. */
+const NEVER_ACCEPTED = /^not (?:probed|checked) yet: .*refused/;
+
+/** Many apps listen on a loopback address by default, which is that of their container. */
+function changeOf({ address, section }: Reading, reason: string): string {
+  if (!NEVER_ACCEPTED.test(reason)) return 'make it respond again';
+  const { host, port } = splitAddress(address ?? '');
+  const isIPv6 = host.includes(':');
+  const where = isLoopback(host) ? `port ${port}` : `${isIPv6 ? '[::]' : '0.0.0.0'}:${port}, not only on ${isIPv6 ? '[::1]' : '127.0.0.1'}`;
+  const label = `${LABEL_PREFIX}${section === null ? '' : `${section}.`}port`;
+  return `make the app listen on ${where}, or name the port that it listens on with ${label}=PORT`;
 }

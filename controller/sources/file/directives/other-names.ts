@@ -6,6 +6,7 @@ export const OTHER_NAMES: ReadonlyMap<string, string> = new Map([
   ['include', 'import'],
   ['proxy', 'reverse_proxy'],
   ['proxy_pass', 'reverse_proxy'],
+  ['ssl', 'tls'],
 ]);
 
 /** The same for globals. */

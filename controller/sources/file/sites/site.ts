@@ -15,6 +15,7 @@ import { divideGroups } from '../directives/split.ts';
 import { conditionFor, type Matchers, NO_MATCHERS, readMatchers, reportUnused } from '../matchers/matcher.ts';
 import type { SiteBlock } from '../tree/syntax.ts';
 import { readLines } from './block.ts';
+import { GLOBAL_RULES } from './globals.ts';
 import { reportPathGuards } from './path-guards.ts';
 import { reportRedirectLoops } from './redirect-loop.ts';
 import { type FilePorts, parseSiteAddress } from './site-address.ts';
@@ -92,6 +93,8 @@ function blockReader(around: Matchers, shared: SharedContext): Context['readBloc
 function withoutBlock(first: Word): string {
   const name = first.text;
   if (SITE_RULES.has(name)) return `${name} is outside of a site: put it between "example.com {" and "}"`;
+  if (GLOBAL_RULES.has(name)) return `${name} belongs in the globals block: put it between "{" and "}" at the top of the file`;
+  if (/^(?:\/\/|\/\*|;|--)/.test(name)) return 'a comment begins with #';
   const other = OTHER_NAMES.get(name);
   if (other) return `unknown directive ${quote(name)} (did you mean "${other}"?)`;
   const instead = insteadOfNginx(name);

@@ -13,6 +13,7 @@ import { misplaced } from './misplaced.ts';
 /** Says what is wrong with a directive that a block of this kind does not have, and which one was probably meant. */
 export function explainUnknown({ name, block }: Directive, scope: BlockKind, within: DirectiveBlock): string {
   if (isMatcher(name)) return 'a matcher belongs in a site or in a handle, not in the globals block';
+  if (/^(?:\/\/|\/\*|;|--)/.test(name.text)) return 'a comment begins with #';
   const elsewhere = (scope === 'globals' ? SITE_RULES : GLOBAL_RULES).get(name.text);
   if (elsewhere) return misplaced(name.text, elsewhere.scopes, scope);
   const what = scope === 'globals' ? 'global option' : 'directive';

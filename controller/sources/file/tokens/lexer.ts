@@ -2,6 +2,7 @@ import { quote } from '../../../../shared/config-file/quote.ts';
 import { characters, type Position, type Word } from '../../../../shared/config-file/word.ts';
 import type { DiagnosticReport } from '../diagnostics/diagnostics.ts';
 import { looseBrace } from './loose-brace.ts';
+import { otherQuote } from './other-quotes.ts';
 
 /** A word, a separate brace, a comment, the end of a line (without a position), or the end of the file. */
 export type Token = Position & {
@@ -128,6 +129,7 @@ function bare(scan: Scan): Token {
   while (end < text.length && !isBlankOrLineEnd(text.charCodeAt(end))) end++;
   const whole = text.slice(start, end);
   if (scan.heredocs && HEREDOC.test(whole)) return heredoc(scan, whole.slice(2), end);
+  reportOtherQuote(scan, whole);
   const brace = looseBrace(whole);
   scan.at = end;
   if (whole === '{' || whole === '}') return token(scan, whole === '{' ? 'open' : 'close', start, whole);
@@ -136,6 +138,16 @@ function bare(scan: Scan): Token {
   scan.at = start + Math.max(1, brace.index);
   if (brace.index > 0) return token(scan, 'word', start, whole.slice(0, brace.index));
   return token(scan, whole[0] === '{' ? 'open' : 'close', start, whole.slice(0, 1));
+}
+
+/** An error if the quoted text would go on in the next word. */
+function reportOtherQuote(scan: Scan, word: string): void {
+  const quote = otherQuote(word);
+  if (quote === undefined) return;
+  const { report, at } = scan;
+  const message = `${quote.mark} is not a quotation mark here: write "…"`;
+  if (quote.isClosed) report.warn(placeOf(scan, at), message);
+  else report.error(placeOf(scan, at), message);
 }
 
 /** Of other proxies: `<<EOF` begins a text that ends at a line with `EOF`. */

@@ -7,8 +7,11 @@ import type { Socket } from 'node:net';
  */
 export const CLIENT_PROBES = { idleSecs: 75, intervalSecs: 15, count: 8 } as const;
 
-/** Silence after which a target is asked (ms), which takes ten seconds: one that has lost its power or its network closes nothing. */
+/**
+ * Silence after which a target is asked (ms), which takes ten seconds. One that has lost its power or its network says nothing, and an
+ * event stream, a tunnel or a response without a time limit may be silent for any time.
+ */
 const TARGET_SILENCE_MS = 30_000;
 
-/** Closes a connection to a target that is no longer there. */
-export const probeTarget = (socket: Socket | null): void => void socket?.setKeepAlive(true, TARGET_SILENCE_MS);
+/** Has a connection closed to a target that is no longer there. */
+export const probeTarget = (socket: Socket): void => void socket.setKeepAlive(true, TARGET_SILENCE_MS);

@@ -16,7 +16,6 @@ import { attemptFailed, giveUpLater } from '../exchange/later.ts';
 import { MAX_INTERIM } from '../exchange/limits.ts';
 import type { OwnAnswer } from '../exchange/own-answer.ts';
 import { relayInterim } from '../exchange/relay.ts';
-import { probeTarget } from '../io/probes.ts';
 import { blameForUpgrade } from '../upstream/health/verdict.ts';
 import type { Pool } from '../upstream/pool/pool.ts';
 import { requestHead } from '../upstream/request-text.ts';
@@ -222,7 +221,6 @@ export class Tunnels {
       const head101 = this.accepted(tunnel, reply);
       if (head101 === null) return;
       onAccepted(head101, reply, socket, head);
-      probeTarget(tunnel.upstream);
     };
     const declined = (reply: IncomingMessage): void => this.declined(tunnel, reply);
     const failed = (error: NodeJS.ErrnoException): void => {

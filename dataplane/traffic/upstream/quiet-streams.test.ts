@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { probedIn } from '../testing/probes.ts';
-import { eventually, get, ProxyFixture } from '../testing/proxy/test-proxy.ts';
+import { get, ProxyFixture } from '../testing/proxy/test-proxy.ts';
 import { UpstreamFixture } from '../testing/test-upstream.ts';
 
 const MINUTE = 60_000;
@@ -18,20 +17,6 @@ test('an event stream may be silent without a limit', async () => {
   wire.send('5\r\ndata2\r\n');
   assert.equal(await client.readThrough('data2\r\n'), '5\r\ndata2\r\n');
   assert.deepEqual(proxy.targetChanges(), []);
-});
-
-test('whether the target of a silent event stream is still there is found out', async () => {
-  using upstream = await UpstreamFixture.start();
-  using proxy = await ProxyFixture.before(upstream);
-  const client = await proxy.connect();
-  client.send(get());
-  const { wire } = await upstream.nextRequest();
-  wire.send('HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\ndata1');
-  await client.readThrough('data1');
-  const { remotePort, localPort } = wire.socket;
-  assert.equal(probedIn(remotePort, localPort), null);
-  proxy.clock.pass(MINUTE + 1_000);
-  await eventually('a probe', () => (probedIn(remotePort, localPort) ?? MINUTE) <= 30);
 });
 
 test('a response or a request body that keeps flowing is never cut off, however long it takes', async () => {

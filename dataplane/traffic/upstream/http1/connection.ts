@@ -13,7 +13,6 @@ import { abortAnswer, endAnswer, flushAnswer, relayHead, relayInterim } from '..
 import { streamHasBacklog } from '../../io/backlog.ts';
 import { type DirectReader, DirectSocket } from '../../io/direct-socket.ts';
 import { Intake } from '../../io/intake.ts';
-import { probeTarget } from '../../io/probes.ts';
 import { failedMidResponse, retriesElsewhere } from '../health/verdict.ts';
 import { mayRetry } from '../retry/retry.ts';
 import { openTo } from '../target/connect.ts';
@@ -234,9 +233,9 @@ export class UpstreamConnection implements Attempt, DirectReader {
         return;
       default:
         // Neither a client that reads slowly, which pauses the socket, is the target's fault, nor that no event happens in a stream of them.
-        if (EVENTS.test(fieldIn(this.heads.head.fields.kept, 'content-type') ?? '')) probeTarget(this.socket);
-        else if (!this.direct?.paused) return this.fail(FAILURE.bodyTimeout);
-        this.deadline = now + this.limits.bodyIdleMs;
+        if (this.direct?.paused || EVENTS.test(fieldIn(this.heads.head.fields.kept, 'content-type') ?? ''))
+          this.deadline = now + this.limits.bodyIdleMs;
+        else this.fail(FAILURE.bodyTimeout);
     }
   }
 

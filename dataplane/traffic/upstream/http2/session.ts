@@ -27,8 +27,6 @@ const IDLE_MS = 30_000;
 export const MAX_STREAMS = 1_000;
 /** After this many requests a session is replaced by a new one, because stream identifiers are never reused (RFC 9113 5.1.1). */
 const MAX_SERVED = 1_000_000;
-/** After this much silence TCP keep-alive checks the connection (ms), because an open call may be silent for hours. */
-const KEEP_ALIVE_MS = 30_000;
 /** How long the last bytes of a connection may take (ms), because a target that hangs may never read them. */
 const LAST_BYTES_MS = 5_000;
 /** Node's servers end a connection on which they have turned many requests away: at once, so that a later loss has another reason (ms). */
@@ -153,7 +151,6 @@ export class UpstreamSession implements StreamOwner, SessionOwner, DirectReader 
       return this.end(FAILURE.noHttp2);
     }
     socket.setNoDelay(true);
-    socket.setKeepAlive(true, KEEP_ALIVE_MS);
     this.direct = new DirectSocket(socket, this);
     this.intake = new Intake(this.direct, this.endpoint.tools.runQueue, () => this.intake?.readOn());
     this.http2 = new Http2Session(this, LIMITS);

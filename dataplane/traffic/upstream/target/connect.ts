@@ -4,6 +4,7 @@ import { tls } from '../../../../shared/runtime/node-on-demand.ts';
 import { verifiedName } from '../../../../shared/upstreams/verified-name.ts';
 import { connectFailure, FAILURE, type Failure } from '../../exchange/failure.ts';
 import { guarded } from '../../exchange/faults.ts';
+import { probeTarget } from '../../io/probes.ts';
 import type { Endpoint } from './endpoint.ts';
 
 /** The shortest time that an address can get (ms). */
@@ -23,6 +24,7 @@ export type Place = { readonly addresses: readonly string[]; readonly connectMs:
 export function openTo(endpoint: Endpoint, place: Place, options: ConnectOptions): Socket {
   const { serverName } = endpoint;
   const socket = serverName === null ? openPlain(endpoint, place, options) : openSecure(endpoint, place, serverName, options);
+  probeTarget(socket);
   // The name is resolved again before the next connection.
   if (place.addresses.length > 1)
     for (const event of ['connectionAttemptFailed', 'connectionAttemptTimeout'])

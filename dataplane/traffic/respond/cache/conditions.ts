@@ -22,7 +22,8 @@ export function matchesAny(list: string, etag: string | null): boolean {
 
 const opaque = (etag: string): string => (etag.startsWith('W/') ? etag.slice(2) : etag);
 
-const ONE_RANGE = /^bytes=[ \t]*(\d{0,15})-(\d{0,15})[ \t]*$/i;
+/** Some clients write the greatest number that they know for the rest. */
+const ONE_RANGE = /^bytes=[ \t]*(\d{0,15})-(\d{0,20})[ \t]*$/i;
 
 /** The one range that a request wants; null: it gets the whole (RFC 9110 14.2). */
 export function rangeOf({ entry, lastModified }: StoredResponse, { range, ifRange }: CacheRequest): Range | null {

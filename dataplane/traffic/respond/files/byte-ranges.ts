@@ -3,8 +3,8 @@ export type ByteRange = { readonly from: number; readonly to: number };
 
 /** More ranges are answered with the whole file, as are ranges that overlap (RFC 9110 14.2). */
 const MAX_RANGES = 32;
-/** Each range is at most two numbers of 16 digits. */
-const LONGEST_VALUE = 36 * MAX_RANGES + 16;
+/** Each range is at most two numbers of 16 and 20 digits: some clients write the greatest number that they know for the rest. */
+const LONGEST_VALUE = 40 * MAX_RANGES + 16;
 
 /**
  * Reads Range (RFC 9110 14.1.2, 14.2) for a file of `size` bytes. @returns null to ignore it, and an empty list if none of the ranges
@@ -17,7 +17,7 @@ export function rangesIn(value: string, size: number): readonly ByteRange[] | nu
   for (const part of value.slice('bytes='.length).split(',')) {
     const text = part.trim();
     if (text === '') continue;
-    const [, first, last] = /^(\d{0,16})-(\d{0,16})$/.exec(text) ?? [];
+    const [, first, last] = /^(\d{0,16})-(\d{0,20})$/.exec(text) ?? [];
     if (first === undefined || last === undefined || (first === '' && last === '')) return null;
     if (++count > MAX_RANGES) return null;
     if (first === '') {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { createPrivateKey, generateKeyPairSync } from 'node:crypto';
+import { createPrivateKey, generateKeyPairSync, X509Certificate } from 'node:crypto';
 import { test } from 'node:test';
 import { readCertificate } from './certificate.ts';
 import { covers, namesOf } from './certificate-names.ts';
@@ -64,6 +64,20 @@ test('rejects an encrypted, a damaged and a wrong key without quoting the key', 
   const damaged = reasonOf(one.certificate, one.privateKey.replace(/\n..../, '\nAAAA'));
   assert.match(damaged, /^private_key: the private key is damaged/);
   assert.doesNotMatch(damaged, /AAAA|\n/);
+});
+
+test('says how files in other formats are converted to PEM', async () => {
+  const { certificate, privateKey } = await makePair(['a.test']);
+  const der = (type: 'pkcs8' | 'sec1') => createPrivateKey(privateKey).export({ type, format: 'der' }).toString();
+  const binary = new X509Certificate(certificate).raw.toString();
+  for (const type of ['pkcs8', 'sec1'] as const)
+    assert.match(
+      reasonOf(certificate, der(type)),
+      /^private_key: it contains no private key in PEM .*openssl pkcs12 .*openssl pkey -inform der/,
+    );
+  assert.match(reasonOf(binary, privateKey), /^certificate: it contains no certificate in PEM .*openssl pkcs12 .*openssl x509 -inform der/);
+  const bundle = certificate.replaceAll('CERTIFICATE', 'PKCS7');
+  assert.match(reasonOf(bundle, privateKey), /^certificate: it contains no certificate .*openssl pkcs7 -print_certs/);
 });
 
 test('accepts a key in the older form with its parameters before it', async () => {

@@ -41,7 +41,10 @@ function readKey(text: string, place: string): Parsed<{ readonly parsed: KeyObje
   const blocks = pemBlocks(text);
   if (!blocks.ok) return refused(`${place}: ${blocks.reason}, so there is no private key to use; provide the whole file`);
   const block = blocks.value.find(({ label }) => label.endsWith('PRIVATE KEY'));
-  if (block === undefined) return refused(`${place}: it contains no private key (expected PEM, -----BEGIN PRIVATE KEY-----)`);
+  if (block === undefined)
+    return refused(
+      `${place}: it contains no private key${isBinary(text) ? conversion('pkey') : ' (expected PEM, -----BEGIN PRIVATE KEY-----)'}`,
+    );
   if (block.label.startsWith('ENCRYPTED') || block.text.includes('\nProc-Type: 4,ENCRYPTED'))
     return refused(`${place}: the private key is encrypted; remove its passphrase (openssl pkey -in KEY -out PLAIN)`);
   const parsed = parsedOr(() => createPrivateKey(block.text));
@@ -74,8 +77,20 @@ function readChain(text: string, place: string): Parsed<readonly Link[]> {
     if (parsed === null) return refused(`${place}: certificate ${links.length + 1} in it is damaged; download it from its issuer again`);
     links.push({ ...block, parsed });
   }
-  return links.length > 0 ? accepted(links) : refused(`${place}: it contains no certificate (expected PEM, -----BEGIN CERTIFICATE-----)`);
+  if (links.length > 0) return accepted(links);
+  const isBundle = blocks.value.some(({ label }) => label === 'PKCS7');
+  if (isBundle)
+    return refused(`${place}: it contains no certificate but PKCS #7; convert it (openssl pkcs7 -print_certs -in FILE -out PEM)`);
+  return refused(
+    `${place}: it contains no certificate${isBinary(text) ? conversion('x509') : ' (expected PEM, -----BEGIN CERTIFICATE-----)'}`,
+  );
 }
+
+/** Whether a text was a DER or PKCS #12 file: a sequence (X.690 8.9) whose length is no character of UTF-8, or a short one. */
+const isBinary = (text: string): boolean => /^0[^\t\n\r -~]/.test(text) || /^0[ -~]\x02\x01/.test(text);
+
+const conversion = (command: 'pkey' | 'x509'): string =>
+  ` in PEM but is binary; convert it (openssl pkcs12 -in FILE -out PEM -nodes for .p12 and .pfx, else openssl ${command} -inform der -in FILE -out PEM)`;
 
 /** The library's error is not readable and may quote a secret. */
 function parsedOr<T>(parse: () => T): T | null {

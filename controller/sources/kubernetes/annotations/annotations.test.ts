@@ -55,7 +55,7 @@ describe('an annotation of an Ingress', () => {
 
   test('with a mistake is named with its reason, and the Ingress is not routed without it', () => {
     const { route, problems } = translated({ 'sluice.dev/ip_filter': 'alow 10.0.0.0/8' });
-    assert.equal(route, undefined);
+    assert.deepEqual([route?.upstreams, route?.respond?.status], [[], 503]);
     assert.match(problems.join(), /^sluice\.dev\/ip_filter: .*alow/);
     assert.match(translated({ 'sluice.dev/basic_auth': 'Not a name' }).problems.join(), /the name of a Secret/);
     assert.match(translated({ 'sluice.dev/file_server': '/etc' }).problems.join(), /is not a Sluice label/);
@@ -144,7 +144,7 @@ describe('annotations of ingress-nginx', () => {
 
   test('that restrict access keep an Ingress from being served without them, and say what to write', () => {
     const { route, problems } = translated({ [`${NGINX}whitelist-source-range`]: '10.0.0.0/8' });
-    assert.equal(route, undefined);
+    assert.deepEqual([route?.upstreams, route?.respond?.status], [[], 503]);
     assert.match(
       problems.join(),
       /whitelist-source-range has no effect here, and the site would be open without it: write sluice\.dev\/ip_filter/,

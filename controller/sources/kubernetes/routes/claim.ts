@@ -51,4 +51,6 @@ export type Request = {
   readonly reasons: readonly string[];
   /** Its hosts, whether or not it is accepted. */
   readonly hosts: readonly string[];
+  /** Whether it is not accepted, and never was: its paths answer 503, unless others have them. */
+  readonly isRefused: boolean;
 };

@@ -29,7 +29,12 @@ export function isOurs(
 
 type Objects = Pick<ClusterSnapshot, 'services' | 'users' | 'readDirective'>;
 
-/** What an Ingress requests. If its annotations are invalid, what it requested when they were last valid. */
+const NO_MEMBERS: RouteDraft = {};
+
+/**
+ * What an Ingress requests. If its annotations are invalid, what it requested when they were last valid. If they never were, its paths answer
+ * 503: their requests must not get to a less specific path of another Ingress, without the protection that the annotations may be.
+ */
 export function requestOf(ingress: Ingress, before: Ingress | undefined, objects: Objects, backends: Backends): Request {
   const owner: Owner = { kind: 'ingress', meta: ingress.meta };
   const { reasons, warnings } = annotationsOf(ingress, objects.readDirective);
@@ -38,12 +43,16 @@ export function requestOf(ingress: Ingress, before: Ingress | undefined, objects
   const hosts = [...new Set(ingress.defaultBackend === undefined ? named : [...named, CATCH_ALL])];
   if (reasons.length === 0) {
     const claims = protectedClaims(ingress, owner, objects, backends, problems);
-    return { owner, claims, problems, reasons, hosts };
+    return { owner, claims, problems, reasons, hosts, isRefused: false };
   }
-  const stays = before === undefined ? '' : '; it keeps its last good version';
+  const isRefused = before === undefined;
+  const stays = isRefused ? '; its paths answer 503 until then' : '; it keeps its last good version';
   for (const reason of reasons) problems.push(problemOf(owner, hosts[0] ?? null, 'bad_annotation', reason + stays));
-  const claims = before === undefined ? [] : protectedClaims(before, owner, objects, backends, []);
-  return { owner, claims, problems, reasons: reasons.map((reason) => reason + stays), hosts };
+  const closed = missing(reasons[0] ?? 'its annotations are not valid');
+  const claims = isRefused
+    ? claimsOf(ingress, owner, NO_MEMBERS, backends, []).map((claim) => ({ ...claim, backend: closed }))
+    : protectedClaims(before, owner, objects, backends, []);
+  return { owner, claims, problems, reasons: reasons.map((reason) => reason + stays), hosts, isRefused };
 }
 
 /** If access can't be decided, every path answers 503. */

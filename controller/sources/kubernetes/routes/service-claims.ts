@@ -24,7 +24,7 @@ export function requestOfService(service: Service, backends: Backends): Request 
   const mistakes = bad.flatMap((site) => site.reasons.map((reason) => ({ domain: site.domains[0] ?? null, reason })));
   for (const { domain, reason } of mistakes.slice(0, MAX_MISTAKES)) problems.push(problemOf(owner, domain, 'bad_annotation', reason));
   const claims = sites.flatMap((site) => claimsOf(service, owner, site, backends, problems, reasons));
-  return { owner, claims, problems, reasons, hosts: [...sites, ...bad].flatMap(({ domains }) => domains) };
+  return { owner, claims, problems, reasons, isRefused: false, hosts: [...sites, ...bad].flatMap(({ domains }) => domains) };
 }
 
 function claimsOf(

@@ -31,10 +31,11 @@ export function translate(snapshot: ClusterSnapshot): ClusterTranslation {
   const gateways = translateGateways(snapshot, backends, snapshot.portMap, oldestOf(requests));
   const problems = [...requests.flatMap((request) => request.problems), ...gatewayProblems(gateways)];
   const hosts = new HostClaims(gateways.hosts);
-  for (const request of requests)
+  // What is not accepted takes no path from others.
+  for (const request of [...requests.filter(({ isRefused }) => !isRefused), ...requests.filter(({ isRefused }) => isRefused)])
     for (const claim of request.claims) {
       const problem = hosts.join(claim);
-      if (problem !== null) problems.push(problem);
+      if (problem !== null && !request.isRefused) problems.push(problem);
     }
   const certificates = new SecretCertificates(snapshot.secrets);
   for (const { secret, place } of gateways.defaults) certificates.presentDefault(secret, place);
@@ -77,8 +78,9 @@ export function translate(snapshot: ClusterSnapshot): ClusterTranslation {
 /** The oldest object that claims a host, by host. `requests` has the oldest first. */
 function oldestOf(requests: readonly Request[]): Map<string, OtherOwner> {
   const oldest = new Map<string, OtherOwner>();
-  for (const { claims, owner } of requests)
-    for (const { host, https } of claims) if (!oldest.has(host)) oldest.set(host, { meta: owner.meta, hasHttps: https.kind !== 'off' });
+  for (const { claims, owner, isRefused } of requests)
+    for (const { host, https } of isRefused ? [] : claims)
+      if (!oldest.has(host)) oldest.set(host, { meta: owner.meta, hasHttps: https.kind !== 'off' });
   return oldest;
 }
 

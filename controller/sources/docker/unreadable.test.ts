@@ -6,30 +6,39 @@ import type { Snapshot } from '../source.ts';
 import { ANSWER_MS } from './engine/engine.ts';
 import { gist, started, withEngine } from './testing/docker-source.ts';
 import { fakeId } from './testing/fake-container.ts';
-import type { FakeEngine } from './testing/fake-engine.ts';
 
 const app = (number: number, domain = 'a.example') => ({ id: fakeId(number), name: `app-${number}`, labels: { 'sluice.domain': domain } });
-
-/** The engine never responds to inspections of this container, as if it waited for a lock. */
-function hang(engine: FakeEngine, id: string): void {
-  engine.intercept = (path) => path === `/containers/${id}/json`;
-}
-
-/** A clock on which an engine that does not respond is given up soon. */
-const impatient: Clock = { ...systemClock, after: (ms, task) => systemClock.after(ms === ANSWER_MS ? 100 : ms, task) };
 
 const problemsOf = (snapshot: Snapshot): string[] =>
   snapshot.kind === 'listed' ? snapshot.problems.map(({ origin, code, message }) => `${origin}: ${code}: ${message}`) : [];
 
 test('a container whose inspection hangs stays as it was, while others are found', async (t) => {
-  const { engine, source, next, snapshots } = await started(t, impatient);
+  const unanswered = new Set<() => void>();
+  const clock: Clock = {
+    ...systemClock,
+    after: (ms, task) => {
+      if (ms !== ANSWER_MS) return systemClock.after(ms, task);
+      unanswered.add(task);
+      return () => unanswered.delete(task);
+    },
+  };
+  const { engine, source, next, snapshots } = await started(t, clock);
   engine.run(app(1));
   engine.run(app(2, 'b.example'));
   await next('a.example=healthy b.example=healthy');
-  hang(engine, fakeId(1));
+  // As if the engine waited for a lock.
+  const asked = Promise.withResolvers<void>();
+  engine.intercept = (path) => {
+    if (path !== `/containers/${fakeId(1)}/json`) return false;
+    asked.resolve();
+    return true;
+  };
   engine.change(fakeId(1), { health: 'unhealthy' });
   source.relist();
   engine.run(app(3, 'c.example'));
+  await asked.promise;
+  while (unanswered.size > 1) await wait(5);
+  for (const giveUp of unanswered) giveUp();
   const { snapshot } = await next('a.example=healthy b.example=healthy c.example=healthy');
   assert.match(problemsOf(snapshot).join(), /^container app-1 \(0{11}1\): not_inspected: .*no response within 10 s; .*docker rm -f app-1/);
   assert.deepEqual(

@@ -12,6 +12,7 @@ test('reads the parts of an inspection that routes need', () => {
     published: 8080,
     health: 'starting',
     stopSignal: 'SIGQUIT',
+    stopTimeout: 300,
   });
   assert.deepEqual(readContainer(inspection), {
     id: fakeId(1),
@@ -27,6 +28,7 @@ test('reads the parts of an inspection that routes need', () => {
     health: 'starting',
     startedAt: '2026-01-01T00:00:01.000000000Z',
     stopSignal: 'SIGQUIT',
+    stopTimeoutSecs: 300,
     composeProject: 'shop',
     composeService: 'web',
   });

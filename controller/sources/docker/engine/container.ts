@@ -19,6 +19,8 @@ export type Container = {
   readonly startedAt: string | null;
   /** The stop signal of its image; null means TERM. */
   readonly stopSignal: string | null;
+  /** How long it may take to stop before it is killed, if its owner has set that; otherwise 0. */
+  readonly stopTimeoutSecs: number;
   readonly composeProject: string | null;
   readonly composeService: string | null;
 };
@@ -30,6 +32,9 @@ const STATUSES = ['created', 'running', 'paused', 'restarting', 'removing', 'exi
 export type EngineStatus = (typeof STATUSES)[number];
 const HEALTHS = ['starting', 'healthy', 'unhealthy'] as const;
 export type ContainerHealth = 'none' | (typeof HEALTHS)[number];
+
+/** A day: more than a connection can wait for. */
+const MAX_STOP_SECS = 86_400;
 
 type Nullable<T> = T | null | undefined;
 type RawNetwork = { NetworkID?: Nullable<string>; IPAddress?: Nullable<string>; GlobalIPv6Address?: Nullable<string> };
@@ -47,6 +52,7 @@ export type Inspection = {
     Labels?: Nullable<Readonly<Record<string, string>>>;
     ExposedPorts?: Nullable<object>;
     StopSignal?: Nullable<string>;
+    StopTimeout?: Nullable<number>;
   }>;
   readonly NetworkSettings?: Nullable<{ Networks?: Nullable<Readonly<Record<string, Nullable<RawNetwork>>>>; Ports?: Nullable<RawPorts> }>;
 };
@@ -68,9 +74,16 @@ export function readContainer({ Id: id, Name, Created, State, HostConfig, Config
     health: HEALTHS.find((health) => health === State?.Health?.Status) ?? 'none',
     startedAt: State?.StartedAt && !State.StartedAt.startsWith('0001-') ? State.StartedAt : null,
     stopSignal: Config?.StopSignal || null,
+    stopTimeoutSecs: stopTimeout(Config?.StopTimeout),
     composeProject: labels['com.docker.compose.project'] ?? null,
     composeService: labels['com.docker.compose.service'] ?? null,
   };
+}
+
+/** A negative number means that it is never killed. */
+function stopTimeout(seconds: unknown): number {
+  if (typeof seconds !== 'number') return 0;
+  return seconds < 0 ? MAX_STOP_SECS : Math.min(seconds, MAX_STOP_SECS);
 }
 
 function exposed(ports: readonly string[]): number[] {

@@ -80,7 +80,7 @@ function resolve(container: Container, choice: AddressChoice, isDraining: boolea
   if (isDraining)
     return no(
       'it was sent a stop signal and is draining',
-      'nothing if it should end; if it still runs a minute later, it gets requests again',
+      'nothing if it should end; if it still runs after a minute, or after its stop timeout if that is longer, it gets requests again',
     );
   if (health === 'starting') return no('its HEALTHCHECK has not passed yet', 'wait until its HEALTHCHECK passes');
   if (health === 'unhealthy') return no('its HEALTHCHECK fails', 'make its HEALTHCHECK pass again');

@@ -11,6 +11,7 @@ export type FakeContainer = {
   readonly port?: number;
   readonly published?: number;
   readonly stopSignal?: string;
+  readonly stopTimeout?: number;
   readonly startedAt?: string;
 };
 
@@ -96,6 +97,7 @@ export function inspectionOf(container: FakeContainer) {
       Labels: labels,
       ExposedPorts: { [`${port}/tcp`]: {} },
       ...(container.stopSignal === undefined ? {} : { StopSignal: container.stopSignal }),
+      ...(container.stopTimeout === undefined ? {} : { StopTimeout: container.stopTimeout }),
     },
     NetworkSettings: { Networks: networksOf(container), Ports: { [`${port}/tcp`]: bindings } },
   };

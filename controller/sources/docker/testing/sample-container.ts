@@ -18,6 +18,7 @@ export function sampleContainer(number: number, more: Partial<Container> = {}): 
     health: 'none',
     startedAt: `2026-01-01T00:00:0${number}Z`,
     stopSignal: null,
+    stopTimeoutSecs: 0,
     composeProject: null,
     composeService: null,
     ...more,

@@ -30,6 +30,18 @@ test('a container still running after a minute is restored, until the next signa
   assert.deepEqual(ids(), ['a']);
 });
 
+test('a container with a longer stop timeout drains until it has been over for a while', () => {
+  const { draining, ids, expired, clock } = started();
+  draining.begin('a', 120);
+  draining.begin('b', 10);
+  clock.pass(DRAIN_TIMEOUT_MS);
+  assert.deepEqual([ids(), expired], [['a'], ['b']]);
+  clock.pass(120_000 - DRAIN_TIMEOUT_MS);
+  assert.deepEqual(ids(), ['a']);
+  clock.pass(10_000);
+  assert.deepEqual([ids(), expired], [[], ['b', 'a']]);
+});
+
 test('a second signal restarts the minute', () => {
   const { draining, ids, clock } = started();
   draining.begin('a');

@@ -157,8 +157,9 @@ export class Reflector {
     const { store, draining, changed } = this.options;
     switch (action) {
       case 'kill': {
-        if (signal === undefined || !isStopSignal(signal, store.get(id)?.stopSignal ?? null)) return;
-        draining.begin(id);
+        const container = store.get(id);
+        if (signal === undefined || !isStopSignal(signal, container?.stopSignal ?? null)) return;
+        draining.begin(id, container?.stopTimeoutSecs);
         return changed();
       }
       case 'die': {

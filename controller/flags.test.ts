@@ -122,6 +122,11 @@ test('names a directory in the place of the config file', () => {
   assert.throws(() => settings(['--config', '/']), new UsageError(`sluice controller: the config file / ${why}`));
 });
 
+test('names a config file that can be read only once, such as a pipe', () => {
+  const why = 'is not a regular file: it is read again whenever it changes, so write it to a file';
+  assert.throws(() => settings(['--config', '/dev/null']), new UsageError(`sluice controller: the config file /dev/null ${why}`));
+});
+
 test('with containers as a source the config file may be missing, unless it was specified', () => {
   const read = (...argv: string[]) => settings(['--docker', '/run/engine.sock', ...argv]);
   const { config, docker } = read('--docker-network', 'edge', '--docker-address', 'published');

@@ -79,7 +79,7 @@ export function controllerSettings(command: string, flags: Flags): ControllerSet
   const isDiscovered = docker !== null || kubernetes !== null;
   const config = given<string | undefined>('config', undefined);
   return {
-    config: isDiscovered && config === undefined && !existsSync(defaultConfig()) ? null : readableConfig(command, config),
+    config: isDiscovered && config === undefined && !existsSync(defaultConfig()) ? null : watchableConfig(command, config),
     docker,
     kubernetes,
     dataplanes,
@@ -115,6 +115,15 @@ export function readableConfig(command: string, named: string | undefined): stri
   // A container engine makes one where a file that it shall mount does not exist.
   throw new UsageError(
     `${NAME} ${command}: the config file ${path} is a directory: name the file in it, or create the file that is mounted there`,
+  );
+}
+
+/** A named pipe would be read once for a plan, and wait for another writer for ever when it is read again. @throws UsageError. */
+function watchableConfig(command: string, named: string | undefined): string {
+  const path = readableConfig(command, named);
+  if (statSync(path).isFile()) return path;
+  throw new UsageError(
+    `${NAME} ${command}: the config file ${path} is not a regular file: it is read again whenever it changes, so write it to a file`,
   );
 }
 

@@ -14,6 +14,9 @@ const VERSION_LENGTH = 8;
 const H = 72;
 const SLASH = 47;
 const ABSOLUTE = /^https?:\/\/([^/?]+)([/?].*)?$/i;
+const HTTPS = /^https:/i;
+/** A port that is empty or the default one of the scheme, after a host (RFC 3986 6.2.3). */
+const USUAL_PORT = { http: /(?<=.):(?:80)?$/, https: /(?<=.):(?:443)?$/ } as const;
 const VERSIONS = ['HTTP/1.0\r\n', 'HTTP/1.1\r\n'];
 
 /**
@@ -87,7 +90,7 @@ export class RequestHead {
     if (hostField === null) return this.readWithoutHost(authority);
     if (!this.setHost(hostField)) return FAULT.badHost;
     // If the target named another authority than Host, we would route by one and the upstream by the other.
-    return authority !== null && authority.toLowerCase() !== hostField.toLowerCase() ? FAULT.hostDisagrees : null;
+    return authority !== null && !isSameAuthority(target, authority, hostField) ? FAULT.hostDisagrees : null;
   }
 
   /**
@@ -151,6 +154,12 @@ export class RequestHead {
     this.host = field.slice(0, close + 1).toLowerCase();
     return true;
   }
+}
+
+/** Whether the authority of an absolute-form target is that of Host (RFC 9110 4.2.3). */
+function isSameAuthority(target: string, authority: string, hostField: string): boolean {
+  const usual = HTTPS.test(target) ? USUAL_PORT.https : USUAL_PORT.http;
+  return authority.toLowerCase().replace(usual, '') === hostField.toLowerCase().replace(usual, '');
 }
 
 /** Bytes beyond ASCII are not allowed in a URI. They are escaped (RFC 3986 2.1), as browsers do. */

@@ -3,9 +3,7 @@ import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { NAME } from '../shared/name.ts';
 import { UsageError } from '../shared/runtime/flags.ts';
-import type { Log } from '../shared/runtime/log/log.ts';
 import type { UpgradeOutcome } from '../shared/runtime/process/parent.ts';
-import { splitAddress } from '../shared/values/address.ts';
 import { LISTENERS_SOCKET, TAKEOVER_SOCKET, type VersionOf } from '../shared/wire/takeover.ts';
 import type { Admin } from './admin/admin.ts';
 import type { AdminDependencies } from './admin/dependencies.ts';
@@ -15,7 +13,8 @@ import { type BootState, boot, type Runtime, takeoverStep } from './boot.ts';
 import { type Components, createComponents } from './components.ts';
 import { configureCertificates, openCertificates } from './configure-certificates.ts';
 import { attackKeys, isAttacked } from './ledger/attacks.ts';
-import { listenOnPorts, listenOrUsageError } from './listen-error.ts';
+import { listenAdmin } from './listen-admin.ts';
+import { listenOnPorts } from './listen-error.ts';
 import { overviewParts, sensitiveDirectories, statusOf } from './overview-parts.ts';
 import { UnacknowledgedError } from './publish/publisher.ts';
 import { exposedDirectories } from './settings/exposed-directories.ts';
@@ -100,7 +99,7 @@ export async function startDataplane(base: DataplaneSettings, runtime: ProcessCo
   // Loaded once traffic is served, which needs none of it.
   const { Admin } = await import('./admin/admin.ts');
   const admin = new Admin(adminDependencies(components, { ...runtime, events, settings, startedAt, certificate }), runtime.random);
-  const openAdmin = () => listen(admin, settings, certificate, booted.unwritable === null ? null : log);
+  const openAdmin = () => listenAdmin(admin, settings, certificate, booted.unwritable === null ? null : log);
   const beginToWait = awaitControllers(table, booted.restored, clock, log);
   const enter = async (): Promise<void> => {
     await openAdmin();
@@ -253,27 +252,6 @@ function ownCertificate({ adminTlsCert, adminTlsKey }: DataplaneSettings, runtim
   const read = OwnCertificate.read({ certificate: adminTlsCert, privateKey: adminTlsKey }, runtime);
   if (read.ok) return read.value;
   throw new UsageError(`${NAME} dataplane: the Admin API can't use --admin-tls-cert and --admin-tls-key: ${read.reason}`);
-}
-
-const NO_SOCKET = "the Admin API can't be reached through its socket, because the state directory can't be written: restart when it can";
-
-/** `unwritable`: the state directory can't be written. What it contains is served, also if there is no place for the socket. */
-async function listen(
-  admin: Admin,
-  { adminListen, adminSocket, probeListen }: DataplaneSettings,
-  certificate: OwnCertificate | null,
-  unwritable: Log | null,
-): Promise<void> {
-  const tcp = splitAddress(adminListen);
-  await listenOrUsageError('--admin-listen', () => admin.listenTcp(tcp.host, Number(tcp.port), certificate), adminListen);
-  if (adminSocket !== null) {
-    const open = () => admin.listenSocket(adminSocket);
-    if (unwritable === null) await listenOrUsageError('--admin-socket', open, adminSocket);
-    else await open().catch((error: unknown) => unwritable.error({ socket: adminSocket, error: String(error) }, NO_SOCKET));
-  }
-  if (probeListen === null) return;
-  const probe = splitAddress(probeListen);
-  await listenOrUsageError('--probe-listen', () => admin.listenProbe(probe.host, Number(probe.port)), probeListen);
 }
 
 /** Told to stop during a takeover, this process has given everything back. */

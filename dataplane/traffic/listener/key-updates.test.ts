@@ -9,7 +9,7 @@ import { ProxyFixture, site } from '../testing/proxy/test-proxy.ts';
 import { UpstreamFixture } from '../testing/test-upstream.ts';
 import { APPLICATION_DATA, CIPHER, MANY, RecordKeys } from '../testing/tls-records.ts';
 
-const MOST = 200_000;
+const MOST = 600_000;
 const LARGE = 20_000_000;
 
 /** A client of TLS 1.3 that writes its records itself once the handshake is complete, and reads nothing any more. */

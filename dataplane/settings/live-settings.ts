@@ -120,7 +120,8 @@ export class LiveSettings {
     this.waits = closed.length > 0;
     const next = withClosedPorts(wanted, closed);
     await this.publish(next);
-    const opened = before.closedPorts.filter(({ port }) => !closed.some((one) => one.port === port)).map(({ port }) => port);
+    const open = new Set(listenedPorts(trafficSettings(next.settings)).map(({ port }) => port));
+    const opened = before.closedPorts.map(({ port }) => port).filter((port) => open.has(port));
     if (opened.length > 0 || movesListeners(before, settings)) await this.tools.listenersMoved();
     if (opened.length > 0) this.tools.log.info({ ports: opened }, 'ports that could not be opened are open now');
   }

@@ -1,0 +1,71 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { memoryLog } from '../../shared/runtime/testing/memory-log.ts';
+import type { Globals } from '../../shared/settings.ts';
+import { LiveSettings } from './live-settings.ts';
+import { effectiveSettings, readSettings, withClosedPorts } from './settings.ts';
+
+/** Settings of a file that names 80, 81 and 82, of which 81 and 82 are closed since the start. */
+function scene() {
+  const base = readSettings(['--workers', '1', '--state-dir', '/nowhere', '--cert-dir', '/nowhere'], {});
+  const globals: Globals = { http_port: [80, 81, 82] };
+  const taken = new Set([81, 82]);
+  const closed = [...taken].map((port) => ({ port, setting: 'http_port' as const, reason: 'taken' }));
+  const log = memoryLog();
+  const published: (readonly number[])[] = [];
+  const live = new LiveSettings(base, withClosedPorts(effectiveSettings(base, globals), closed), {
+    log,
+    globals,
+    publisher: {
+      generation: 1,
+      publish: ({ settings }) => {
+        published.push(settings?.closedPorts ?? []);
+        return Promise.resolve(1);
+      },
+    },
+    probePort: (_, port) => (taken.has(port) ? Promise.reject(new Error('taken')) : Promise.resolve()),
+    listenersMoved: () => Promise.resolve(),
+  });
+  const said = () => log.lines.map(({ fields, message }) => `${message} ${JSON.stringify(fields)}`);
+  return { live, taken, published, said };
+}
+
+const WARNING = 'http_port 82 is closed: taken; it is tried again every 10 s';
+
+test('closed ports are opened one by one as they become free, and nothing is published or said in between', async () => {
+  const { live, taken, published, said } = scene();
+  await live.retry();
+  assert.deepEqual([published, said()], [[], []]);
+  taken.delete(81);
+  await live.retry();
+  assert.deepEqual([published, live.warnings], [[[82]], [WARNING]]);
+  taken.delete(82);
+  await live.retry();
+  await live.retry();
+  assert.deepEqual([published, live.warnings], [[[82], []], []]);
+  const opened = 'ports that could not be opened are open now';
+  assert.deepEqual(said(), [`${opened} {"ports":[81]}`, `${opened} {"ports":[82]}`]);
+});
+
+test('closed ports do not prevent other changes, and one that the file names no longer is not opened', async () => {
+  const { live, taken, said } = scene();
+  await live.apply({ http_port: [80, 82], drain_timeout: 5_000 });
+  assert.deepEqual([live.settings.drainTimeoutMs, live.settings.otherHttpPorts, live.warnings], [5_000, [82], [WARNING]]);
+  assert.deepEqual(said(), [`${WARNING} {}`]);
+  await live.apply({ http_port: 80 });
+  taken.clear();
+  await live.retry();
+  assert.deepEqual([live.settings.closedPorts, live.warnings, said().length], [[], [], 1]);
+});
+
+test('a change that a port prevents takes effect once the port is free', async () => {
+  const { live, taken } = scene();
+  taken.add(90);
+  await live.apply({ http_port: 90 });
+  await live.retry();
+  assert.equal(live.settings.httpPort, 80);
+  assert.match(live.warnings.join(), /^http_port is 90 in the config file, but stays 80 81 82: taken/);
+  taken.delete(90);
+  await live.retry();
+  assert.deepEqual([live.settings.httpPort, live.settings.closedPorts, live.warnings], [90, [], []]);
+});

@@ -13,7 +13,13 @@ export type OwnAnswer = {
   readonly sealed?: true;
 };
 
-export const NO_ROUTE: OwnAnswer = { status: 404, fields: '', body: null, reason: 'no route for this host' };
+/** A cache in front would keep a 404 without a word (RFC 9111 4.2.2), also once the host has a route, as moments after a first start. */
+export const NO_ROUTE: OwnAnswer = {
+  status: 404,
+  fields: 'Cache-Control: no-store\r\n',
+  body: null,
+  reason: 'no route for this host',
+};
 export const NO_BLOCK: OwnAnswer = { status: 404, fields: '', body: null, reason: 'no block of the site matches this path' };
 export const OWN_PATH: OwnAnswer = {
   status: 404,

@@ -143,6 +143,7 @@ const rows: readonly (readonly [
   ['a path that might be private', { path: '/x/..%2fprivate/x' }, 400, ['x-site', 'yes'], false],
   ['a fixed answer', { path: '/fixed' }, 418, ['x-site', 'yes'], false],
   ['a host without a route', { host: 'gone.test', path: '/' }, 404, ['x-site', null], false],
+  ['a host that may get a route', { host: 'gone.test', path: '/' }, 404, ['cache-control', 'no-store'], false],
   ['a challenge', { path: '/.well-known/acme-challenge/token-of-a-challenge' }, 200, ['x-site', null], false],
 ];
 

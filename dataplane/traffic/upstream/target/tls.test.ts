@@ -155,10 +155,9 @@ describe('a target with tls', () => {
     const server = createPlainServer((raw) => {
       connections.push(raw);
       const records = new Records(raw, certificates.issue('a.test'));
-      records.socket.on('data', async (bytes) => {
+      records.socket.on('data', (bytes) => {
         const framing = /GET \/(\S*)/.exec(bytes.toString('latin1'))?.[1] ?? '';
-        await records.send(`HTTP/1.1 200 OK\r\n${decodeURIComponent(framing)}\r\n5\r\nhello\r\n`);
-        raw.end();
+        records.socket.write(`HTTP/1.1 200 OK\r\n${decodeURIComponent(framing)}\r\n5\r\nhello\r\n`, () => raw.end());
       });
     });
     await once(server.listen(0, '127.0.0.1'), 'listening');

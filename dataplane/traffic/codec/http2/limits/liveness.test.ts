@@ -33,6 +33,12 @@ test('a target gets no more than one PING in five minutes, for more of which gRP
   const liveness = new Liveness(0, 'target');
   const pings: number[] = [];
   for (let now = 0; now <= 1_800_000; now += 500) if (liveness.check(now, pings.at(-1) === now - 500, true) === 'ping') pings.push(now);
-  assert.equal(pings.length, 4);
-  for (const [at, time] of pings.entries()) assert.ok(time - (pings[at - 1] ?? 0) > 300_000);
+  assert.equal(pings.length, 5);
+  for (const [at, time] of pings.entries()) assert.ok(time - (pings[at - 1] ?? Number.NEGATIVE_INFINITY) > 300_000);
+});
+
+test('a target that no longer responds is found out after a minute, as a call without a deadline would wait for ever', () => {
+  const liveness = new Liveness(0, 'target');
+  const states = [29_999, 30_000, 59_999, 60_000].map((now) => liveness.check(now, false, true));
+  assert.deepEqual(states, ['alive', 'ping', 'alive', 'gone']);
 });

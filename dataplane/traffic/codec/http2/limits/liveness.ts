@@ -1,22 +1,25 @@
 /** How long the peer may take to acknowledge our SETTINGS, and to send anything after a PING (ms). */
 const SETTINGS_MS = 20_000;
 const PING_MS = 30_000;
-/** After this much silence with a stream open, a PING is sent (ms). gRPC servers end connections that send several in five minutes. */
-const SILENCE_MS = { client: 30_000, target: 360_000 };
+/** After this much silence with a stream open, a PING is sent (ms). */
+const SILENCE_MS = 30_000;
+/** The time from one PING to the next (ms). gRPC servers end connections that send several in five minutes. */
+const BETWEEN_MS = { client: 0, target: 360_000 };
 
 /** Whether a peer is still there. All times are ms on the monotonic clock. */
 export class Liveness {
   private readonly settingsSentAt: number;
-  private readonly silenceMs: number;
+  private readonly betweenMs: number;
   private hasAcknowledged = false;
   private heardAt: number;
   /** -1 unless a PING waits for a sign of life. */
   private pingedAt = -1;
+  private nextPingAt = 0;
 
   /** `now` is when our SETTINGS are sent to the peer. */
-  constructor(now: number, peer: keyof typeof SILENCE_MS) {
+  constructor(now: number, peer: keyof typeof BETWEEN_MS) {
     this.settingsSentAt = now;
-    this.silenceMs = SILENCE_MS[peer];
+    this.betweenMs = BETWEEN_MS[peer];
     this.heardAt = now;
   }
 
@@ -37,8 +40,9 @@ export class Liveness {
       return 'alive';
     }
     if (this.pingedAt >= 0) return now - this.pingedAt >= PING_MS ? 'gone' : 'alive';
-    if (now - this.heardAt < this.silenceMs) return 'alive';
+    if (now - this.heardAt < SILENCE_MS || now < this.nextPingAt) return 'alive';
     this.pingedAt = now;
+    this.nextPingAt = now + this.betweenMs;
     return 'ping';
   }
 }

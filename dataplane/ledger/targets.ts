@@ -100,7 +100,8 @@ export class Targets {
     this.store(slot, FAILURES, 0);
     // A target that was ejected by its rate of errors stays out when it answers one of its last requests.
     if (failures < most || Atomics.exchange(this.words, this.word(slot, OUT_UNTIL), 0) === 0) return false;
-    this.store(slot, BACK_SINCE, Math.floor(now / 1_000));
+    // One that was out for one client has served the others all the time.
+    if (this.load(slot, FAILED_CLIENT) === ALL_CLIENTS) this.store(slot, BACK_SINCE, Math.floor(now / 1_000));
     return true;
   }
 

@@ -38,6 +38,18 @@ test('targets that close the connections of one client’s requests get no more 
   assert.deepEqual(await answers(proxy, VISITOR), ['one', 'one', 'other', 'other']);
 });
 
+test('such a target does not start slowly for the others once it has responded to one of them', async () => {
+  using one = await crashing('one');
+  using other = await UpstreamFixture.serving(ok('other'));
+  const route = { ...site('a.test', one, other), passive_health: { max_fails: 2 }, slow_start_secs: 100 };
+  using proxy = await ProxyFixture.start([route], LOOPBACK);
+  await answers(proxy, VISITOR);
+  proxy.clock.pass(101_000);
+  await crash(proxy, ATTACKER, 4);
+  await answers(proxy, VISITOR);
+  assert.deepEqual(await answers(proxy, VISITOR), ['one', 'one', 'other', 'other']);
+});
+
 test('such a target is out for the client that it has failed, until it responds to someone', async () => {
   using bad = await crashing('bad');
   using good = await UpstreamFixture.serving(ok('good'));

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { EJECTED_SECS, FAILURES_TO_EJECT } from '../../ledger/targets.ts';
-import { get, ProxyFixture } from '../testing/proxy/test-proxy.ts';
+import { get, ProxyFixture, site } from '../testing/proxy/test-proxy.ts';
 import { ok, UpstreamFixture } from '../testing/test-upstream.ts';
 
 const UPGRADE = 'GET /unknown HTTP/1.1\r\nHost: a.test\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n';
@@ -52,6 +52,20 @@ test('a target that closes the connections of upgrades gets none for a while, bu
   const before = strict.upgrades;
   assert.deepEqual(await answers(proxy, UPGRADE, 4), ['404', '404', '404', '404']);
   assert.equal(strict.upgrades, before + 2, 'it is back');
+});
+
+test('a target that closes the connections of one client’s upgrades still gets those of others, until they fail as well', async () => {
+  const [strict, polite] = [new Target('strict'), new Target('polite')];
+  polite.closes = false;
+  using first = await strict.upstream;
+  using second = await polite.upstream;
+  using proxy = await ProxyFixture.start([site('a.test', first, second)], ['127.0.0.0/8']);
+  const from = (client: string): string => UPGRADE.replace('\r\n', `\r\nX-Forwarded-For: ${client}\r\n`);
+  await answers(proxy, from('2001:db8::1'), FAILURES_TO_EJECT);
+  await answers(proxy, from('2001:db8::2'), FAILURES_TO_EJECT);
+  assert.deepEqual(await answers(proxy, from('2001:db8::3'), 4), ['404', '404', '404', '404'], 'of the same /64');
+  assert.deepEqual(await answers(proxy, from('192.0.2.1'), 4), ['404', '404', '404', '502']);
+  assert.deepEqual(await answers(proxy, from('192.0.2.2'), 4), ['404', '404', '404', '404']);
 });
 
 test('if all targets close the connections of upgrades, they still get them', async () => {

@@ -1,3 +1,4 @@
+import { clientNetwork } from '../../../ledger/client-network.ts';
 import type { PassiveHealth } from '../../exchange/exchange.ts';
 
 /**
@@ -9,9 +10,11 @@ export class UpgradeHealth {
   private failures = 0;
   /** Until when it gets no more of them, in ms since 1970; 0 if it gets them. */
   private outUntil = 0;
+  /** Whose requests all of them were: it is out for this client only. null if they were not all of one. */
+  private client: string | null = null;
 
-  isOut(now: number): boolean {
-    return this.outUntil > now;
+  isOut(now: number, address: string): boolean {
+    return this.outUntil > now && (this.client === null || this.client === clientNetwork(address));
   }
 
   answered(): void {
@@ -20,16 +23,18 @@ export class UpgradeHealth {
   }
 
   /** @returns whether this failure takes it out. */
-  failed(now: number, { fails, outSecs }: PassiveHealth): boolean {
+  failed(now: number, address: string, { fails, outSecs }: PassiveHealth): boolean {
+    const client = clientNetwork(address);
+    this.client = this.failures === 0 || this.client === client ? client : null;
     this.failures++;
     if (fails === 0 || this.failures < fails) return false;
-    const already = this.isOut(now);
+    const already = this.outUntil > now;
     this.outUntil = now + outSecs * 1_000;
     return !already;
   }
 
   /** A request to upgrade is about to be sent to it. If it was out, others wait for the result. */
   tryAgain(now: number, { outSecs }: PassiveHealth): void {
-    if (this.outUntil > 0 && !this.isOut(now)) this.outUntil = now + outSecs * 1_000;
+    if (this.outUntil > 0 && this.outUntil <= now) this.outUntil = now + outSecs * 1_000;
   }
 }

@@ -32,7 +32,7 @@ export function failedMidResponse(x: Exchange, endpoint: Endpoint, failure: Fail
 
 /** A request to upgrade was not answered although the connection was established. */
 export const blameForUpgrade = (x: Exchange, endpoint: Endpoint, failure: Failure): void =>
-  endpoint.blameForUpgrade(failure, passiveHealthFor(x));
+  endpoint.blameForUpgrade(failure, passiveHealthFor(x), x.client);
 
 /** An attempt has failed. */
 export const blame = (x: Exchange, endpoint: Endpoint, failure: Failure): void => endpoint.blame(failure, passiveHealthFor(x), x.client);

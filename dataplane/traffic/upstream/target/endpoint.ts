@@ -166,7 +166,9 @@ export class Endpoint implements TargetName {
   /** Whether it has failed too often to get this request. `now` in ms since 1970. */
   ejectedFor(x: Exchange, now: number): boolean {
     const { upgrade, client } = x;
-    return this.tools.targets.ejectedFor(this.ledgerSlot, now, client.address) || (upgrade !== null && this.upgrades.isOut(now));
+    return (
+      this.tools.targets.ejectedFor(this.ledgerSlot, now, client.address) || (upgrade !== null && this.upgrades.isOut(now, client.address))
+    );
   }
 
   /** A request is on its way to it. @returns the row to count its end in. */
@@ -256,10 +258,10 @@ export class Endpoint implements TargetName {
   }
 
   /** An established connection was closed or unusable before its request to upgrade was answered: that says nothing about other requests. */
-  blameForUpgrade(failure: Failure, passive: PassiveHealth): void {
+  blameForUpgrade(failure: Failure, passive: PassiveHealth, { address }: Downstream): void {
     const { tools, upgrades } = this;
     tools.blamed(this, failure);
-    if (upgrades.failed(tools.clock.now(), passive))
+    if (upgrades.failed(tools.clock.now(), address, passive))
       tools.log.warn({ target: this.address, failure: failure.code }, 'target out of rotation for upgrades');
   }
 

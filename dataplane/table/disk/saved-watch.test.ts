@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { copyFileSync, readdirSync, rmSync } from 'node:fs';
+import { copyFileSync, mkdirSync, readdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { frameOf, routeOf, TemporaryTable } from '../testing/temporary-table.ts';
@@ -57,4 +57,61 @@ test('a file that was put in the place of the table is not overwritten, and repo
   );
   await fixture.restart();
   assert.deepEqual(fixture.visible(), ['old.test up:1 hand']);
+});
+
+test('a table whose disk could not be written at the start is tried again, and is free for a successor meanwhile', async () => {
+  using fixture = await TemporaryTable.start();
+  await fixture.table.post(routeOf('a.test'));
+  await fixture.restart('the file system is read-only');
+  const [file, moved] = [join(fixture.folder, FILE), join(fixture.folder, 'moved')];
+  // It can't be opened.
+  renameSync(file, moved);
+  symlinkSync(moved, file);
+  for (let checks = 0; checks < 20; checks++) {
+    await fixture.table.keepSaved();
+    await fixture.table.release();
+    fixture.table.reclaim();
+  }
+  assert.match(fixture.table.saved.warnings.join(), /changes can't be saved/);
+  renameSync(moved, file);
+  for (let checks = 0; checks < 10; checks++) await fixture.table.keepSaved();
+  assert.deepEqual(fixture.table.saved.warnings, []);
+  assert.equal(warningsIn(fixture).at(-1), 'changes can be saved again');
+  await fixture.restart();
+  assert.deepEqual(fixture.visible(), ['a.test up:1 hand']);
+});
+
+test('a table that was removed while its disk could not be written is saved again as a whole, with or without a change', async () => {
+  for (const domains of [[], ['b.test']]) {
+    using fixture = await TemporaryTable.start();
+    await fixture.table.post(routeOf('a.test'));
+    await fixture.restart('the file system is read-only');
+    rmSync(join(fixture.folder, FILE));
+    for (const domain of domains) await fixture.table.post(routeOf(domain));
+    await fixture.table.keepSaved();
+    await fixture.restart();
+    assert.deepEqual(
+      fixture.visible(),
+      ['a.test', ...domains].map((domain) => `${domain} up:1 hand`),
+    );
+  }
+});
+
+test('nothing of an older file is mixed into a table that is saved again', async () => {
+  using fixture = await TemporaryTable.start();
+  await fixture.table.post(routeOf('old.test'));
+  await fixture.restart();
+  const backup = `${fixture.folder}.backup`;
+  copyFileSync(join(fixture.folder, FILE), backup);
+  await fixture.table.remove('old.test');
+  await fixture.table.post(routeOf('new.test'));
+  rmSync(fixture.folder, { recursive: true });
+  writeFileSync(fixture.folder, 'no directory');
+  await fixture.table.keepSaved();
+  rmSync(fixture.folder);
+  mkdirSync(fixture.folder);
+  renameSync(backup, join(fixture.folder, FILE));
+  await fixture.table.keepSaved();
+  await fixture.restart();
+  assert.deepEqual(fixture.visible(), ['new.test up:1 hand']);
 });

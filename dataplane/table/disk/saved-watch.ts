@@ -75,12 +75,7 @@ export class SavedWatch {
 
   private async trySmall(): Promise<void> {
     this.quiet = 0;
-    await this.store.save({ puts: [], deletes: [], schemaHash: this.store.schemaHash() ?? '' }).then(
-      () => {
-        this.store.unsaved = null;
-      },
-      (error: unknown) => this.log.debug({ error: String(error) }, 'a change can still not be saved'),
-    );
+    await this.store.tryAgain().catch((error: unknown) => this.log.debug({ error: String(error) }, 'a change can still not be saved'));
   }
 
   private report(): void {

@@ -24,6 +24,8 @@ const SCHEMA = `
   CREATE TABLE IF NOT EXISTS settings (name TEXT PRIMARY KEY, json TEXT NOT NULL, checksum INTEGER NOT NULL) WITHOUT ROWID;
 `;
 
+const CLEAR = 'DELETE FROM routes; DELETE FROM controllers; DELETE FROM settings;';
+
 const ROUTE_COLUMNS = 'domain, layer, json, origin, source, controller, since, checksum';
 
 /** One atomic change of what is on disk. */
@@ -36,6 +38,8 @@ export type Save = {
   readonly globals?: Globals;
   /** Identifies the schema that every saved route has passed. */
   readonly schemaHash?: string;
+  /** Whether this is all that is to be saved. */
+  readonly whole?: boolean;
 };
 
 type RouteRow = [
@@ -77,6 +81,8 @@ export class Store {
   private statements: Statements;
   private broken = false;
   private file: FileAtPath | null;
+  /** Whether the file was missing when it was opened again, so that only later changes are in it. */
+  private incomplete = false;
   /** How many changes could not be saved. */
   failures = 0;
   /** The last failure, until a change that is not smaller is saved. */
@@ -100,9 +106,11 @@ export class Store {
 
   /** Whether its file was removed while it is open, or another one has taken its place. */
   get displaced(): 'removed' | 'replaced' | null {
-    if (this.broken || this.file === null) return null;
+    if (this.incomplete) return 'removed';
+    if (this.file === null) return null;
     const now = fileAt(this.path);
     if (now === null) return 'removed';
+    if (this.broken) return null;
     if (now.id !== this.file.id) return 'replaced';
     // Without its log, the newest changes are missing from it.
     if (this.file.hasLog && !now.hasLog) return 'removed';
@@ -113,7 +121,16 @@ export class Store {
   /** Begins a new file in place of one that was removed. @throws UnsavedError */
   async saveAnew(everything: Save): Promise<void> {
     if (!this.broken) this.abandon();
-    await this.save(everything);
+    await this.save({ ...everything, whole: true });
+    this.incomplete = false;
+  }
+
+  /** Writes what is saved already, to find out whether that is possible again. @throws UnsavedError */
+  async tryAgain(): Promise<void> {
+    // This opens the file, if it is not open.
+    await this.save({ puts: [], deletes: [] });
+    await this.save({ puts: [], deletes: [], schemaHash: this.schemaHash() ?? '' });
+    this.unsaved = null;
   }
 
   /** @throws DamagedError if the file's structure is damaged; its entries may still be readable. */
@@ -149,6 +166,7 @@ export class Store {
     try {
       this.reopen();
       this.database.exec('BEGIN IMMEDIATE');
+      if (change.whole) this.database.exec(CLEAR);
       await inSteps(change.puts, ({ domain, layer, claim }) => {
         const { json, origin, source, controller, since } = claim;
         this.statements.put.run(domain, layer, json, origin, source, controller, since, routeChecksum(domain, layer, claim));
@@ -213,6 +231,7 @@ export class Store {
 
   private reopen(): void {
     if (!this.broken) return;
+    if (this.file !== null && fileAt(this.path) === null) this.incomplete = true;
     this.database = open(this.path);
     this.statements = prepare(this.database);
     this.file = fileAt(this.path);

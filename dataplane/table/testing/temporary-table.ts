@@ -47,11 +47,11 @@ export class TemporaryTable {
     return fixture;
   }
 
-  /** Closes the table and opens it again from disk. */
-  async restart(): Promise<void> {
+  /** Closes the table and opens it again from disk. `unwritable` as in `restore`. */
+  async restart(unwritable: string | null = null): Promise<void> {
     this.close();
     this.publisher = new ServedRoutes();
-    const restored = await restore(this.folder, systemClock, this.log);
+    const restored = await restore(this.folder, systemClock, this.log, { boot: null, takenOver: false, unwritable });
     this.open = new LiveTable({ restored, publisher: this.publisher, clock: systemClock, random: systemRandom });
   }
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { type AddressInfo, createServer, Server } from 'node:net';
+import { syncBuiltinESMExports } from 'node:module';
+import net, { type AddressInfo, BoundSocket, type BoundSocketOptions, createServer, Server } from 'node:net';
 import { test } from 'node:test';
 import { probePort } from './probe-port.ts';
 
@@ -28,4 +29,25 @@ test('a port that is checked takes no connections from those who listen on it', 
 
 test('an address that this machine does not have is reported', async () => {
   await assert.rejects(probePort('192.0.2.1', 0), { code: 'EADDRNOTAVAIL' });
+});
+
+test('on a machine without IPv6, every address is every IPv4 address', async (context) => {
+  const Real = BoundSocket;
+  class WithoutIpv6 extends Real {
+    constructor(options: BoundSocketOptions = {}) {
+      if (options.host === '::') throw Object.assign(new Error('no IPv6'), { code: 'EAFNOSUPPORT' });
+      super(options);
+    }
+  }
+  net.BoundSocket = WithoutIpv6;
+  syncBuiltinESMExports();
+  context.after(() => {
+    net.BoundSocket = Real;
+    syncBuiltinESMExports();
+  });
+  await using server = createServer().listen({ host: HOST, port: 0 });
+  await once(server, 'listening');
+  await probePort(null, 0);
+  await assert.rejects(probePort(null, (server.address() as AddressInfo).port), { code: 'EADDRINUSE' });
+  await assert.rejects(probePort('::', 0), { code: 'EAFNOSUPPORT' });
 });

@@ -7,5 +7,13 @@ import { BoundSocket } from 'node:net';
  */
 export async function probePort(host: string | null, port: number, shared = false): Promise<void> {
   const reusePort = shared && process.platform === 'linux';
-  new BoundSocket({ host: host ?? '::', port, reusePort }).close();
+  try {
+    new BoundSocket({ host: host ?? '::', port, reusePort }).close();
+  } catch (error) {
+    // As for workers, a machine without IPv6 still has every IPv4 address.
+    if (host !== null || !(error instanceof Error && 'code' in error && WITHOUT_IPV6.has(error.code))) throw error;
+    new BoundSocket({ host: '0.0.0.0', port, reusePort }).close();
+  }
 }
+
+const WITHOUT_IPV6: ReadonlySet<unknown> = new Set(['EAFNOSUPPORT', 'EADDRNOTAVAIL']);

@@ -96,10 +96,12 @@ export function translateGateways(
   const attached = countRoutes(accepted);
   // Those that are not accepted answer with 500: their requests must not get to less specific routes, without their filters.
   const served = http.flatMap(({ attachments }) => attachments);
+  const refused = new Set(http.flatMap(({ route, verdicts }) => (verdicts.invalid === null ? [] : [route])));
   const rules = new HostRules(
     bound.flatMap(({ listeners }) => listeners),
     served,
     map,
+    refused,
   );
   const hosts = new Map(
     rules.names().map((name) => {

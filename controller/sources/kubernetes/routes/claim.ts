@@ -23,6 +23,8 @@ export type PathClaim = {
   readonly members: RouteDraft;
   /** `off` by default. */
   readonly https: HostTls;
+  /** Whether its object is not accepted. */
+  readonly isRefused?: boolean;
 };
 
 /** `default` is for requests that no other path of the host matches, regardless of its owner. */

@@ -78,7 +78,8 @@ export function routeOfGatewayHost(
   const domain = domainOf(name);
   const own = claims.map(
     (claim): HostBlock => ({
-      ...{ rank: claim.path.kind === 'default' ? Number.POSITIVE_INFINITY : 0, match: matchOf(claim), meta: claim.owner.meta },
+      ...{ rank: claim.path.kind === 'default' ? Number.POSITIVE_INFINITY : 0, match: matchOf(claim) },
+      ...{ isRefused: claim.isRefused === true, meta: claim.owner.meta },
       handle: handleOf(claim, false),
     }),
   );
@@ -132,7 +133,7 @@ function poolOf({ backend, members }: PathClaim): Pick<Handle, 'upstreams' | 'tl
 }
 
 const inPrecedence = (a: HostBlock, b: HostBlock): number =>
-  (a.rank === b.rank ? 0 : a.rank - b.rank) || compareMatches(a.match, b.match) || byAge(a, b);
+  (a.rank === b.rank ? 0 : a.rank - b.rank) || compareMatches(a.match, b.match) || Number(a.isRefused) - Number(b.isRefused) || byAge(a, b);
 
 /**
  * The namespace that a host belongs to: that of the oldest object that names it. If that is a route, it is the namespace of its Gateway.
@@ -153,7 +154,7 @@ export const hasHttps = (claims: readonly PathClaim[]): boolean => claims.some((
 function oldestListener(http: GatewayHost | null): BoundListener | undefined {
   const [ofRoute] = http?.listeners ?? [];
   const [named] = (http === null ? [] : naming(http)).sort((a, b) => byAge(a.owner, b.owner));
-  const route = oldestOf(http?.blocks.filter(({ rank }) => rank === 0) ?? []);
+  const route = oldestOf(http?.blocks.filter(({ rank, isRefused }) => rank === 0 && !isRefused) ?? []);
   return named !== undefined && (route === undefined || byAge(named.owner, route) < 0) ? named : ofRoute;
 }
 

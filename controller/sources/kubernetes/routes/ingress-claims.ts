@@ -50,7 +50,7 @@ export function requestOf(ingress: Ingress, before: Ingress | undefined, objects
   for (const reason of reasons) problems.push(problemOf(owner, hosts[0] ?? null, 'bad_annotation', reason + stays));
   const closed = missing(reasons[0] ?? 'its annotations are not valid');
   const claims = isRefused
-    ? claimsOf(ingress, owner, NO_MEMBERS, backends, []).map((claim) => ({ ...claim, backend: closed }))
+    ? claimsOf(ingress, owner, NO_MEMBERS, backends, []).map((claim) => ({ ...claim, backend: closed, isRefused }))
     : protectedClaims(before, owner, objects, backends, []);
   return { owner, claims, problems, reasons: reasons.map((reason) => reason + stays), hosts, isRefused };
 }

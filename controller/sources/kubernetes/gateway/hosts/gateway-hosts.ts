@@ -103,7 +103,10 @@ function presentingAmong(listeners: readonly BoundListener[]): BoundListener | n
 function isOlderThanAll(other: Meta, name: Hostname, places: readonly Place[], lists: readonly (readonly RuleMatch[])[]): boolean {
   const isYounger = (one: { readonly meta: Meta }): boolean => byAge({ meta: other }, one) < 0;
   const naming = places.flatMap(({ listeners }) => listeners).filter(({ listener }) => listener.hostname === name);
-  return naming.every(({ owner }) => isYounger(owner)) && lists.flat().every(({ rank, route }) => rank > 0 || isYounger(route));
+  return (
+    naming.every(({ owner }) => isYounger(owner)) &&
+    lists.flat().every(({ rank, route, isRefused }) => rank > 0 || isRefused || isYounger(route))
+  );
 }
 
 type IsOwn = (bound: BoundListener) => boolean;
@@ -115,15 +118,16 @@ function listenersOf({ namespace }: Meta, name: Hostname, rules: HostRules, list
   return (bound) => bound.owner.meta.namespace === namespace || own.some((route) => rules.isAttached(route, name, bound));
 }
 
-/** The listeners at a place of its oldest route there; those of the oldest Gateway if there is no route. */
+/** The listeners at a place of its oldest route there; those of the oldest Gateway if no route there is accepted. */
 const ownersAt = ({ listeners: [oldest] }: Place, name: Hostname, rules: HostRules, list: readonly RuleMatch[]): IsOwn =>
-  list.length === 0 ? (bound) => bound.gateway === oldest?.gateway : ownListeners(name, rules, [list]);
+  list.every(({ isRefused }) => isRefused) ? (bound) => bound.gateway === oldest?.gateway : ownListeners(name, rules, [list]);
 
-/** Those of the oldest route; all if there is no route. */
+/** Those of the oldest route that is accepted; all if there is none. */
 function ownListeners(name: Hostname, rules: HostRules, lists: readonly (readonly RuleMatch[])[]): IsOwn {
   let oldest: RuleMatch | undefined;
   for (const list of lists)
-    for (const one of list) if (oldest === undefined || (one.rank - oldest.rank || byAge(one.route, oldest.route)) < 0) oldest = one;
+    for (const one of list)
+      if (!one.isRefused && (oldest === undefined || (one.rank - oldest.rank || byAge(one.route, oldest.route)) < 0)) oldest = one;
   const route = oldest?.route;
   return (bound) => route === undefined || rules.isAttached(route, name, bound);
 }
@@ -179,12 +183,14 @@ function knownBlocks(
   return made;
 }
 
-/** Routes of different namespaces share hosts: the oldest get room first, each as a whole. */
+/** Routes of different namespaces share hosts: the oldest that are accepted get room first, each as a whole. */
 function fittingBlocks(order: readonly RuleMatch[], blocksOf: (one: RuleMatch) => HostBlock[]) {
   const fitting = new Map<RuleMatch, HostBlock[]>();
   const refused: HttpRoute[] = [];
   let [count, size] = [0, 0];
-  for (const [route, matches] of [...Map.groupBy(order, (one) => one.route)].sort(([a], [b]) => byAge(a, b))) {
+  const rankOf = ([one]: readonly RuleMatch[]): number => Number(one?.isRefused);
+  const routes = [...Map.groupBy(order, (one) => one.route)].sort(([a, one], [b, other]) => rankOf(one) - rankOf(other) || byAge(a, b));
+  for (const [route, matches] of routes) {
     const own: (readonly [RuleMatch, HostBlock[]])[] = [];
     let [withOwn, sizeWithOwn] = [count, size];
     for (const one of matches) {
@@ -205,7 +211,7 @@ function fittingBlocks(order: readonly RuleMatch[], blocksOf: (one: RuleMatch) =
 }
 
 function blocksOf(
-  { route, rule, number, match, rank }: RuleMatch,
+  { route, rule, number, match, rank, isRefused }: RuleMatch,
   places: readonly ServedPlace[],
   map: PortMap,
   backends: RouteBackends,
@@ -223,7 +229,7 @@ function blocksOf(
     conditionsOf(variant.places, places, map).flatMap((condition) =>
       variant.blocks.map(
         (handle): HostBlock => ({
-          ...{ rank, match, meta: route.meta },
+          ...{ rank, match, isRefused, meta: route.meta },
           handle: condition === null ? handle : withCondition(handle, condition),
         }),
       ),

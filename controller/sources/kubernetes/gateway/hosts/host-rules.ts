@@ -14,6 +14,8 @@ export type RuleMatch = {
   readonly number: number;
   readonly match: HttpMatch;
   readonly rank: number;
+  /** Whether its route is not accepted: it answers 500, and takes nothing from others. */
+  readonly isRefused: boolean;
 };
 
 /** Where connections arrive: a port of listeners, and an address of the proxy if each Gateway has its own, else null. */
@@ -32,9 +34,17 @@ export class HostRules {
   private readonly listeners = new Map<string, Listeners>();
   private readonly routes = new Map<BoundListener, Routes>();
   private readonly map: PortMap;
+  /** The routes that are not accepted. */
+  private readonly refused: ReadonlySet<HttpRoute>;
 
-  constructor(listeners: readonly BoundListener[], attachments: readonly Attachment<HttpRoute>[], map: PortMap) {
+  constructor(
+    listeners: readonly BoundListener[],
+    attachments: readonly Attachment<HttpRoute>[],
+    map: PortMap,
+    refused: ReadonlySet<HttpRoute>,
+  ) {
     this.map = map;
+    this.refused = refused;
     for (const bound of listeners) {
       if (!bound.isServed || bound.listener.protocol === 'TLS') continue;
       const { byName } = this.at({ address: bound.address, port: bound.listener.port });
@@ -93,7 +103,9 @@ export class HostRules {
     const listeners = https.filter(({ listener }) => listener.hostname === name).map((bound) => ({ meta: bound.owner.meta, bound }));
     return [
       ...listeners,
-      ...https.flatMap((bound) => (this.routes.get(bound)?.get(name) ?? []).map(({ meta }) => ({ meta, bound: null }))),
+      ...https
+        .flatMap((bound) => this.routes.get(bound)?.get(name) ?? [])
+        .flatMap((route) => (this.refused.has(route) ? [] : [{ meta: route.meta, bound: null }])),
     ];
   }
 
@@ -108,33 +120,40 @@ export class HostRules {
     const lists = coveringNames(name).flatMap((covering, rank) => {
       const routes = new Set(listeners.flatMap((bound) => this.routes.get(bound)?.get(covering) ?? []).filter((route) => !seen.has(route)));
       for (const route of routes) seen.add(route);
-      return routes.size === 0 ? [] : [sortedMatches([...routes], rank)];
+      return routes.size === 0 ? [] : [sortedMatches([...routes], rank, this.refused)];
     });
     return lists.length === 1 && lists[0] ? lists[0] : lists.flat();
   }
 }
 
-type Sorted = { readonly routes: readonly HttpRoute[]; readonly rank: number; readonly list: readonly RuleMatch[] };
+type Sorted = {
+  readonly routes: readonly HttpRoute[];
+  readonly refused: readonly HttpRoute[];
+  readonly rank: number;
+  readonly list: readonly RuleMatch[];
+};
 /** Those of earlier hosts and snapshots, by their first route. */
 const sorted = new WeakMap<HttpRoute, readonly Sorted[]>();
 /** With one first route. */
 const MAX_SORTED = 16;
 
 /** The matches of routes in the order in which they are tried: the same list each time, as long as the routes are the same objects. */
-function sortedMatches(routes: readonly HttpRoute[], rank: number): readonly RuleMatch[] {
+function sortedMatches(routes: readonly HttpRoute[], rank: number, allRefused: ReadonlySet<HttpRoute>): readonly RuleMatch[] {
   const [first] = routes;
   if (first === undefined) return [];
+  const refused = routes.filter((route) => allRefused.has(route));
   const known = sorted.get(first) ?? [];
-  const before = known.find((one) => one.rank === rank && isSameList(one.routes, routes));
+  const before = known.find((one) => one.rank === rank && isSameList(one.routes, routes) && isSameList(one.refused, refused));
   if (before !== undefined) return before.list;
-  const list = routes.flatMap((route) => matchesOf(route, rank)).sort(bySpecificity);
-  sorted.set(first, [{ routes, rank, list }, ...known].slice(0, MAX_SORTED));
+  const list = routes.flatMap((route) => matchesOf(route, rank, allRefused.has(route))).sort(bySpecificity);
+  sorted.set(first, [{ routes, refused, rank, list }, ...known].slice(0, MAX_SORTED));
   return list;
 }
 
-const matchesOf = (route: HttpRoute, rank: number): RuleMatch[] =>
-  route.rules.flatMap((rule, index) => rule.matches.map((match) => ({ route, rule, number: index + 1, match, rank })));
+const matchesOf = (route: HttpRoute, rank: number, isRefused: boolean): RuleMatch[] =>
+  route.rules.flatMap((rule, index) => rule.matches.map((match) => ({ route, rule, number: index + 1, match, rank, isRefused })));
 
-/** Ages and names decide between routes, the order of the rules within one. */
+/** Ages and names decide between routes that are accepted, the order of the rules within one. */
 const bySpecificity = (a: RuleMatch, b: RuleMatch): number =>
-  compareMatches(a.match, b.match) || (a.route === b.route ? a.number - b.number : byAge(a.route, b.route));
+  compareMatches(a.match, b.match) ||
+  (a.route === b.route ? a.number - b.number : Number(a.isRefused) - Number(b.isRefused) || byAge(a.route, b.route));

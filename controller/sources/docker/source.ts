@@ -39,7 +39,11 @@ export function createDockerSource({ settings, clock, random, log, translate = t
   const engine = createEngine(settings.engine, clock);
   const networks = new DataplaneNetworks();
   const store = new ContainerStore();
-  const draining = createDraining(clock, () => publish());
+  const draining = createDraining(
+    clock,
+    () => publish(),
+    (id) => store.get(id)?.stopTimeoutSecs ?? 0,
+  );
   const retained = new RetainedRoutes(clock, () => publish());
   const changes = createChangeLog(log);
   const withTransitionTimes = createTransitionTimes(clock);

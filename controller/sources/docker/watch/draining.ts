@@ -12,29 +12,37 @@ const AFTER_KILL_MS = 10_000;
  * so it is remembered here.
  */
 export type Draining = {
-  /** A stop signal was sent to a container that may take this long to stop. */
-  begin(id: string, stopTimeoutSecs?: number): void;
+  /** A stop signal was sent. */
+  begin(id: string): void;
   /** It exited, restarted, or no longer exists. @returns whether it was draining. */
   end(id: string): boolean;
   ids(): ReadonlySet<string>;
   stop(): void;
 };
 
-/** `expired` is called when a container is restored. */
-export function createDraining(clock: Clock, expired: (id: string) => void): Draining {
+/**
+ * `expired` is called when a container is restored. `stopTimeoutOf`: how long it may take to stop (s). That may become known only later: after
+ * a start, signals are repeated before containers are listed.
+ */
+export function createDraining(clock: Clock, expired: (id: string) => void, stopTimeoutOf: (id: string) => number): Draining {
   const timers = new Map<string, () => void>();
   const end = (id: string) => {
     timers.get(id)?.();
     return timers.delete(id);
   };
   return {
-    begin: (id, stopTimeoutSecs = 0) => {
+    begin: (id) => {
       end(id);
       const takeBack = () => {
         timers.delete(id);
         expired(id);
       };
-      timers.set(id, clock.after(Math.max(DRAIN_TIMEOUT_MS, stopTimeoutSecs * 1_000 + AFTER_KILL_MS), takeBack));
+      const afterMinute = () => {
+        const left = stopTimeoutOf(id) * 1_000 + AFTER_KILL_MS - DRAIN_TIMEOUT_MS;
+        if (left > 0) timers.set(id, clock.after(left, takeBack));
+        else takeBack();
+      };
+      timers.set(id, clock.after(DRAIN_TIMEOUT_MS, afterMinute));
     },
     end,
     ids: () => new Set(timers.keys()),

@@ -157,9 +157,8 @@ export class Reflector {
     const { store, draining, changed } = this.options;
     switch (action) {
       case 'kill': {
-        const container = store.get(id);
-        if (signal === undefined || !isStopSignal(signal, container?.stopSignal ?? null)) return;
-        draining.begin(id, container?.stopTimeoutSecs);
+        if (signal === undefined || !isStopSignal(signal, store.get(id)?.stopSignal ?? null)) return;
+        draining.begin(id);
         return changed();
       }
       case 'die': {

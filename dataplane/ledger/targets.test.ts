@@ -18,6 +18,20 @@ test('consecutive failures take a target out for a while, and every thread sees 
   assert.equal(one.ejected(slot, START + (EJECTED_SECS + 1) * 1_000), false);
 });
 
+test('a target that is out when the clock is set back is tried again at once', () => {
+  const targets = new Targets(Targets.buffer(WORKERS), WORKERS);
+  const slot = targets.claim(targetKey('10.0.0.1:80', true), START);
+  for (let failure = 0; failure < FAILURES_TO_EJECT; failure++) targets.failed(slot, START);
+  const before = START - 3_600_000;
+  assert.deepEqual([targets.ejected(slot, START), targets.ejected(slot, before)], [true, false]);
+  assert.equal(targets.tryAgain(slot, before, FAILURES_TO_EJECT, EJECTED_SECS), true);
+  assert.deepEqual(
+    [before, before + (EJECTED_SECS + 1) * 1_000].map((now) => targets.ejected(slot, now)),
+    [true, false],
+    'others wait for the result',
+  );
+});
+
 test('a response makes a target healthy again and reports whether it had been out', () => {
   const targets = new Targets(Targets.buffer(WORKERS), WORKERS);
   const slot = targets.claim(targetKey('10.0.0.1:80', true), START);

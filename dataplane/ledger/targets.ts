@@ -6,9 +6,9 @@ import { SharedHashTable } from './hash-table.ts';
 const CAPACITY = 1 << 17;
 /**
  * Words of a target before its columns of requests in flight: consecutive failures, out until, last use (seconds), result of the check,
- * back since (seconds), last found full (seconds), by requests with what limit, whose requests failed.
+ * back since (seconds), last found full (seconds), by requests with what limit, whose requests failed, for how long it is out (seconds).
  */
-const WORDS = 8;
+const WORDS = 9;
 const FAILURES = 0;
 const OUT_UNTIL = 1;
 const LAST_USE = 2;
@@ -17,6 +17,7 @@ const BACK_SINCE = 4;
 const FULL_AT = 5;
 const FULL_LIMIT = 6;
 const FAILED_CLIENT = 7;
+const OUT_SECS = 8;
 
 /** A request that waits for a place finds its target full several times within this time (s). */
 const WAITS_SECS = 2;
@@ -82,8 +83,9 @@ export class Targets {
 
   /** Whether the target is out of rotation at `now` (ms since 1970), perhaps for one client only. */
   ejected(slot: number, now: number): boolean {
-    const until = this.load(slot, OUT_UNTIL) >>> 0;
-    return until !== 0 && until > now / 1_000;
+    const left = (this.load(slot, OUT_UNTIL) >>> 0) - now / 1_000;
+    // It would be more if the clock had been set back, perhaps by hours.
+    return left > 0 && left <= this.load(slot, OUT_SECS);
   }
 
   /** Whether the target is out of rotation at `now` (ms since 1970) for the client with this address. */
@@ -127,6 +129,7 @@ export class Targets {
 
   private removeFor(slot: number, now: number, secs: number): boolean {
     const already = this.ejected(slot, now);
+    this.store(slot, OUT_SECS, secs);
     this.store(slot, OUT_UNTIL, Math.floor(now / 1_000) + secs);
     return !already;
   }
@@ -137,9 +140,10 @@ export class Targets {
    */
   tryAgain(slot: number, now: number, most: number, secs: number): boolean {
     const until = this.load(slot, OUT_UNTIL);
-    if (until === 0 || until >>> 0 > now / 1_000) return true;
+    if (until === 0 || this.ejected(slot, now)) return true;
     const word = this.word(slot, OUT_UNTIL);
     if (Atomics.compareExchange(this.words, word, until, Math.floor(now / 1_000) + secs) !== until) return false;
+    this.store(slot, OUT_SECS, secs);
     // One success is enough, and one failure is, too.
     if (this.load(slot, FAILURES) < most) this.store(slot, FAILURES, most);
     return true;

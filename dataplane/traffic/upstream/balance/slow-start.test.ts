@@ -51,3 +51,18 @@ test('a target that comes back starts slowly, too, and targets that all start sl
   const early = await shareOf(one, proxy, 100);
   assert.ok(early > 0 && early < 20, `${early} of 100`);
 });
+
+test('a target that had been in rotation when the clock was set back keeps its share', async () => {
+  using old = await UpstreamFixture.serving(ok('old'));
+  using young = await UpstreamFixture.serving(ok('new'));
+  const options = { slow_start_secs: 100 };
+  using proxy = await ProxyFixture.start([{ ...site('a.test', old), ...options }]);
+  await proxy.request(get());
+  proxy.clock.pass(200_000);
+  proxy.clock.jump(-3_600_000);
+  await proxy.publish([{ ...site('a.test', old, young), ...options }]);
+  const early = await shareOf(young, proxy, 100);
+  assert.ok(early > 0 && early < 20, `${early} of 100 at once`);
+  proxy.clock.pass(101_000);
+  assert.equal(await shareOf(young, proxy, 40), 20);
+});

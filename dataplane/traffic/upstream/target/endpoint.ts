@@ -284,7 +284,8 @@ export class Endpoint implements TargetName {
   ramped(now: number, slowStartMs: number, healthySince: number): boolean {
     const since = Math.max(this.rotatesSince, healthySince, this.tools.targets.backSince(this.ledgerSlot));
     const share = Math.max(MIN_SHARE, (now - since) / slowStartMs);
-    if (share >= 1) return true;
+    // It is later than now if the clock has been set back, perhaps by hours.
+    if (share >= 1 || since > now) return true;
     this.credit += share;
     if (this.credit < 1) return false;
     this.credit--;

@@ -32,6 +32,16 @@ test('a target that is out when the clock is set back is tried again at once', (
   );
 });
 
+test('a target that was full before the clock was set back lacks no places after that', () => {
+  const targets = new Targets(Targets.buffer(WORKERS), WORKERS);
+  const slot = targets.claim(targetKey('10.0.0.1:80', true), START);
+  targets.foundFull(slot, 1, START);
+  assert.deepEqual(
+    [START, START - 500, START + 5_000, START - 3_600_000].map((now) => targets.lacksPlaces(slot, now)),
+    [true, true, false, false],
+  );
+});
+
 test('a response makes a target healthy again and reports whether it had been out', () => {
   const targets = new Targets(Targets.buffer(WORKERS), WORKERS);
   const slot = targets.claim(targetKey('10.0.0.1:80', true), START);

@@ -201,7 +201,8 @@ export class Targets {
 
   /** Whether requests of any worker still lack a place there at `now` (ms since 1970). */
   lacksPlaces(slot: number, now: number): boolean {
-    return Math.floor(now / 1_000) - (this.load(slot, FULL_AT) >>> 0) < WAITS_SECS;
+    // That was later than now if the clock has been set back.
+    return Math.abs(Math.floor(now / 1_000) - (this.load(slot, FULL_AT) >>> 0)) < WAITS_SECS;
   }
 
   inFlight(slot: number): number {

@@ -17,6 +17,8 @@ import { DamagedError, OtherVersionError, type Save, Store } from './store.ts';
 export const DATABASE = 'routes.db';
 /** Added to the name of the database that replaces a damaged one. It has this name only while it is complete and not yet in its place. */
 const SALVAGED = '.salvaged';
+/** Files in memory (shm_overview(7)); containers have it, too. */
+const MEMORY = '/dev/shm';
 
 /** The intact part of what an earlier run saved. */
 export type Restored = {
@@ -91,7 +93,7 @@ async function readCopy(stateDir: string, unwritable: string, clock: Clock, log:
   const path = join(stateDir, DATABASE);
   let folder: string | null = null;
   try {
-    folder = mkdtempSync(join(tmpdir(), `${NAME}-`));
+    folder = temporaryFolder();
     for (const suffix of ['', '-wal']) if (existsSync(path + suffix)) copyFileSync(path + suffix, join(folder, DATABASE) + suffix);
     const { store, saved } = await read(folder, clock, log);
     store.close();
@@ -100,6 +102,16 @@ async function readCopy(stateDir: string, unwritable: string, clock: Clock, log:
     throw error instanceof UsageError ? error : unusableAt(path, error);
   } finally {
     if (folder !== null) rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** In memory if there is no other place, as in a container whose own file system is read-only. @throws the system's error. */
+function temporaryFolder(): string {
+  try {
+    return mkdtempSync(join(tmpdir(), `${NAME}-`));
+  } catch (error) {
+    if (!existsSync(MEMORY)) throw error;
+    return mkdtempSync(join(MEMORY, `${NAME}-`));
   }
 }
 

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { copyFileSync, mkdirSync, readdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdirSync, readdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { frameOf, routeOf, TemporaryTable } from '../testing/temporary-table.ts';
@@ -114,4 +114,18 @@ test('nothing of an older file is mixed into a table that is saved again', async
   await fixture.table.keepSaved();
   await fixture.restart();
   assert.deepEqual(fixture.visible(), ['new.test up:1 hand']);
+});
+
+test('a table whose disk can’t be written is served also if no temporary file can be written', async (context) => {
+  if (!existsSync('/dev/shm')) return context.skip('needs a file system in memory');
+  using fixture = await TemporaryTable.start();
+  await fixture.table.post(routeOf('a.test'));
+  const { TMPDIR } = process.env;
+  context.after(() => {
+    if (TMPDIR === undefined) delete process.env.TMPDIR;
+    else process.env.TMPDIR = TMPDIR;
+  });
+  process.env.TMPDIR = join(fixture.folder, 'missing');
+  await fixture.restart('the file system is read-only');
+  assert.deepEqual(fixture.visible(), ['a.test up:1 hand']);
 });

@@ -17,6 +17,31 @@ const impatient: Clock = {
   after: (ms, act) => (ms < REST_MS / 2 ? withoutPolls.after(ms, act) : () => undefined),
 };
 
+/** A clock whose long times end when it is told how much time has passed. */
+function stepped() {
+  let time = 0;
+  const waits = new Set<{ readonly until: number; readonly act: () => void }>();
+  const clock: Clock = {
+    ...withoutPolls,
+    monotonic: () => time,
+    after: (ms, act) => {
+      if (ms < REST_MS / 2) return withoutPolls.after(ms, act);
+      const one = { until: time + ms, act };
+      waits.add(one);
+      return () => void waits.delete(one);
+    },
+  };
+  const pass = (ms: number): void => {
+    time += ms;
+    for (const one of waits) if (one.until <= time && waits.delete(one)) one.act();
+  };
+  /** Resolves when a time begins that ends this much later. */
+  const waitsFor = async (ms: number): Promise<void> => {
+    while (![...waits].some(({ until }) => until === time + ms)) await wait(10);
+  };
+  return { clock, pass, waitsFor };
+}
+
 const FENCED = `a.example {\n  import rules\n  respond "a"\n}\n`;
 const RULES = 'rate_limit 9/s\nrate_limit 90/m\n';
 
@@ -33,7 +58,7 @@ async function running(t: TestContext, clock: Clock = withoutPolls) {
 }
 
 test('a file that is written with a pause between two sites loses none of them', async (t) => {
-  const { path, next, rest } = await running(t);
+  const { path, next, rest } = await running(t, impatient);
   await writeFile(path, FENCED);
   await wait(PAUSE_MS);
   assert.deepEqual(rest(), []);
@@ -42,7 +67,7 @@ test('a file that is written with a pause between two sites loses none of them',
 });
 
 test('nor does one that is deleted before it is written', async (t) => {
-  const { path, next, rest } = await running(t);
+  const { path, next, rest } = await running(t, impatient);
   unlinkSync(path);
   writeFileSync(path, FENCED);
   await wait(PAUSE_MS);
@@ -52,13 +77,16 @@ test('nor does one that is deleted before it is written', async (t) => {
 });
 
 test('each part that arrives gives the rest more time, also after one with an error', async (t) => {
-  const { path, next, rest } = await running(t);
+  const { clock, pass, waitsFor } = stepped();
+  const { path, next, rest } = await running(t, clock);
   await writeFile(path, 'a.example {\n');
   assert.match((await next()).gist, /^failed: /);
   await writeFile(path, FENCED);
+  await waitsFor(REST_MS);
   for (let part = 0; part < 3; part++) {
-    await wait(REST_MS * 0.6);
+    pass(REST_MS * 0.6);
     await appendFile(path, `# ${part}\n`);
+    await waitsFor(REST_MS);
   }
   assert.deepEqual(rest(), []);
   await appendFile(path, site('b'));
@@ -74,7 +102,7 @@ test('a site that is deleted is gone once nothing more has been written for a wh
 });
 
 test('a site does not lose the rules of an import that is written in place with a pause', async (t) => {
-  const { rules, source, next, rest } = await running(t);
+  const { rules, source, next, rest } = await running(t, impatient);
   await writeFile(rules, 'rate_limit 9/s\n');
   await wait(PAUSE_MS);
   assert.deepEqual(rest(), []);

@@ -95,7 +95,7 @@ export function translateGateways(
   const accepted = [...http, ...tls].filter(({ verdicts }) => verdicts.invalid === null);
   const attached = countRoutes(accepted);
   // Those that are not accepted answer with 500: their requests must not get to less specific routes, without their filters.
-  const served = http.flatMap(({ attachments }) => attachments);
+  const served = http.filter(({ verdicts }) => !verdicts.matchesNothing).flatMap(({ attachments }) => attachments);
   const refused = new Set(http.flatMap(({ route, verdicts }) => (verdicts.invalid === null ? [] : [route])));
   const rules = new HostRules(
     bound.flatMap(({ listeners }) => listeners),

@@ -71,3 +71,10 @@ test('an Ingress that is not accepted takes no requests from a younger route', (
   const { answers } = served({ ingresses: [old], httpRoutes: [route('shop/young', {})] });
   assert.deepEqual(answers, ['* 10.0.0.1:8080', '* 503']);
 });
+
+test('a route of which no request can match any rule does not take its host from an Ingress for several hosts', () => {
+  const matches = [{ path: { type: 'RegularExpression', value: '(?=a)b' } }];
+  const objects = { httpRoutes: [route('odd/old', { matches })], ingresses: [ingressOf('shop/web', '*.test', 'app')] };
+  assert.equal(served(objects).host, undefined);
+  assert.deepEqual(served({ ...objects, httpRoutes: [refused()] }).answers, ['* 500']);
+});

@@ -12,6 +12,8 @@ export type RouteVerdicts = {
   readonly invalid: Verdict | null;
   /** What is not supported in some of its rules; null if all can be served as written. */
   readonly partlyInvalid: Verdict | null;
+  /** Whether it is not accepted, and no request can match any of its rules: it has no hosts. */
+  readonly matchesNothing: boolean;
 };
 
 const ANYWHERE = { scheme: 'http', port: 80 } as const;
@@ -19,9 +21,11 @@ const ANYWHERE = { scheme: 'http', port: 80 } as const;
 export function judgeHttpRoute(route: HttpRoute, backends: RouteBackends): RouteVerdicts {
   let unresolved: Verdict | null = null;
   const wrong: Verdict[] = [];
+  let matches = false;
   for (const [index, rule] of route.rules.entries()) {
     const results = rule.matches.map((match) => knownBlocksOfRule(route, rule, index + 1, match, ANYWHERE, backends));
     for (const result of results) unresolved ??= result.unresolved;
+    matches ||= results.some(({ blocks }) => blocks.length > 0);
     const invalid = results.find((result) => result.invalid !== null)?.invalid;
     if (invalid) wrong.push(invalid);
   }
@@ -31,10 +35,12 @@ export function judgeHttpRoute(route: HttpRoute, backends: RouteBackends): Route
     resolved: unresolved ?? holds('ResolvedRefs'),
     invalid: isWhole ? fails('UnsupportedValue', message) : null,
     partlyInvalid: wrong.length > 0 && !isWhole ? holds('UnsupportedValue', `Dropped Rule: ${message}`) : null,
+    matchesNothing: isWhole && !matches,
   };
 }
 
 export function judgeTlsRoute({ kind, meta, backends: refs }: TlsRoute, backends: RouteBackends): RouteVerdicts {
   const faults = refs.map((ref) => backends.resolve({ kind, namespace: meta.namespace }, ref).fault);
-  return { resolved: faults.find((fault) => fault !== null) ?? holds('ResolvedRefs'), invalid: null, partlyInvalid: null };
+  const resolved = faults.find((fault) => fault !== null) ?? holds('ResolvedRefs');
+  return { resolved, invalid: null, partlyInvalid: null, matchesNothing: false };
 }

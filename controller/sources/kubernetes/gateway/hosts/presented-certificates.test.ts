@@ -29,7 +29,7 @@ type Objects = Pick<Parameters<typeof clusterOf>[0], 'ingresses' | 'gateways' | 
 /** The certificates of each host, and what the statuses of the listeners say about them. */
 function presented(objects: Objects) {
   const encoded = (text: string) => Buffer.from(text).toString('base64');
-  const { certificates, statuses } = translate(
+  const { certificates, statuses, problems } = translate(
     clusterOf({
       gatewayClasses: [{ name: '/sluice', spec: { controllerName: GATEWAY_CONTROLLER } }],
       secrets: ['shop', 'odd'].flatMap((namespace) =>
@@ -56,7 +56,7 @@ function presented(objects: Objects) {
         type === 'OverlappingTLSConfig' ? [`${name}: ${status} ${reason} ${message}`] : [],
       ),
     );
-  return { hosts: Object.fromEntries(hosts), told };
+  return { hosts: Object.fromEntries(hosts), told, codes: problems.map(({ code }) => code) };
 }
 
 test('a host has the certificate of its listener on the usual port, and one on another port says that its own is not presented', () => {
@@ -72,6 +72,16 @@ test('a host has the certificate of its listener on the usual port, and one on a
       /^https-(\d+): True OverlappingHostnames a\.test has one certificate on every port: that of the listener https-443 of shop\/g is presented instead of that of the listener https-\1 on port \1$/,
     );
   }
+});
+
+test('what is wrong with a Gateway is reported although its certificates are not presented for more hosts than are reported', () => {
+  const names = Array.from({ length: 120 }, (_, at) => `h${at}.a.test`);
+  const listeners = [https(443, '*.a.test', 'first'), https(8_443, '*.a.test', 'second'), https(9_443, 'gone.test')];
+  const { codes } = presented({
+    gateways: [gateway('shop/g', listeners)],
+    httpRoutes: names.map((name) => ({ ...route(name), name: `shop/${name}` })),
+  });
+  assert.deepEqual([codes.length, codes[0], codes[99]], [100, 'invalid_certificate_ref', 'certificate_not_presented']);
 });
 
 test('a listener without a host says that its certificate is not presented for a host that has another one on another port', () => {

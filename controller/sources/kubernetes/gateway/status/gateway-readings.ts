@@ -28,11 +28,6 @@ export function gatewayProblems({ gateways, routes, hosts, lost }: GatewayTransl
         problemOf(ownerOfRoute({ route }), host, 'path_taken', `${host} has no room left: its rules are too many, or too large together`),
       ),
     ),
-    ...[...hosts].flatMap(([domain, host]) =>
-      host.unpresented.map((bound) =>
-        problemOf({ kind: 'gateway', meta: bound.gateway.meta }, domain, 'certificate_not_presented', whyUnpresented(host, bound)),
-      ),
-    ),
     ...lost.map(({ bound, name, why }) => problemOf({ kind: 'gateway', meta: bound.gateway.meta }, domainOf(name), 'path_taken', why)),
     ...gateways.flatMap(({ gateway, listeners }) =>
       faultsOf(listeners).map(({ host, code, message }) => problemOf({ kind: 'gateway', meta: gateway.meta }, host, code, message)),
@@ -42,6 +37,12 @@ export function gatewayProblems({ gateways, routes, hosts, lost }: GatewayTransl
       const owner = ownerOfRoute(judged);
       return faultsOfRoute(judged).map(({ code, message }) => problemOf(owner, route.hostnames[0] ?? null, code, message));
     }),
+    // Last, because a Gateway may have many, and only some problems of an object are reported.
+    ...[...hosts].flatMap(([domain, host]) =>
+      host.unpresented.map((bound) =>
+        problemOf({ kind: 'gateway', meta: bound.gateway.meta }, domain, 'certificate_not_presented', whyUnpresented(host, bound)),
+      ),
+    ),
   ];
 }
 

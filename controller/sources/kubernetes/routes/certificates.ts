@@ -33,13 +33,17 @@ export class SecretCertificates {
     return null;
   }
 
-  /**
-   * Presents one of the Secrets of a listener for a host: the first one that covers it, or else the first one, whatever names it has.
-   * @returns whether one can be.
-   */
-  presentOne(secrets: readonly string[], host: string): boolean {
-    const able = secrets.filter((secret) => this.read(secret) !== null);
-    const secret = able.find((one) => covers(this.read(one)?.domains ?? [], host)) ?? able[0];
+  /** Presents one of the Secrets of a listener for a host: the first one that covers it. @returns whether one can be. */
+  presentCovering(secrets: readonly string[], host: string): boolean {
+    return this.presentFirst(
+      secrets.filter((secret) => covers(this.read(secret)?.domains ?? [], host)),
+      host,
+    );
+  }
+
+  /** The same for the first one, whatever names it has. */
+  presentFirst(secrets: readonly string[], host: string): boolean {
+    const secret = secrets.find((one) => this.read(one) !== null);
     if (secret === undefined) return false;
     this.note(secret, host);
     return true;

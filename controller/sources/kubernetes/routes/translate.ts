@@ -47,9 +47,9 @@ export function translate(snapshot: ClusterSnapshot): ClusterTranslation {
     const site = siteOf(host as Domain, gateways);
     const namespace = namespaceOf(site?.http ?? null, claims);
     if (namespace !== null) namespaces.set(host, namespace);
-    // A host has one certificate.
-    const isPresented = site !== null && certificates.presentOne(secretsOf(site, claims), host);
-    const https = isPresented ? 'provided' : httpsOf(host as Domain, ownClaims(claims, namespace), certificates, problems);
+    const own = ownClaims(claims, namespace);
+    const isPresented = site !== null && presentsOne(host, secretsOf(site, claims), own, certificates);
+    const https = isPresented ? 'provided' : httpsOf(host as Domain, own, certificates, problems);
     const route = routeOf(claims, site, https);
     if ('domain' in route) routes.push(route);
     else problems.push({ ...badRoute(host, route.reason), origin: route.origin });
@@ -119,6 +119,15 @@ function secretsOf({ http }: GatewaySite, claims: readonly PathClaim[]): readonl
   if (http === null || (!http.isOwnSecret && !isOfGateway(http, claims) && hasHttps(ownClaims(claims, namespaceOf(http, claims)))))
     return [];
   return http.presenting?.secrets ?? [];
+}
+
+/** A host has one certificate: that of a listener, unless that is not for the host while the one of the object that decides is. */
+function presentsOne(host: string, secrets: readonly string[], own: readonly PathClaim[], certificates: SecretCertificates): boolean {
+  if (secrets.length === 0) return false;
+  if (certificates.presentCovering(secrets, host)) return true;
+  const https = own.find((claim) => claim.https.kind !== 'off')?.https;
+  const isUsed = https?.kind === 'secret' && certificates.use(`${https.namespace}/${https.secret}`, host) === null;
+  return isUsed || certificates.presentFirst(secrets, host);
 }
 
 function withOrigin(input: RouteInput): RouteSpec | { readonly origin: string; readonly reason: string } {

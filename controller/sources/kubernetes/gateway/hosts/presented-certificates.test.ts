@@ -6,7 +6,12 @@ import { translate } from '../../routes/translate.ts';
 import type { StatusCondition } from '../../status/conditions.ts';
 import { clusterOf, ingressOf, type SampleObject } from '../../testing/cluster-snapshot.ts';
 
-const PAIRS = { first: await makePair(['a.test']), second: await makePair(['a.test', 'b.test']), other: await makePair(['b.test']) };
+const PAIRS = {
+  first: await makePair(['a.test']),
+  second: await makePair(['a.test', 'b.test']),
+  other: await makePair(['b.test']),
+  below: await makePair(['x.a.test']),
+};
 type PairName = keyof typeof PAIRS;
 const NAMES = Object.keys(PAIRS) as PairName[];
 
@@ -137,4 +142,15 @@ test('listeners of a port that have hosts in common say so, because clients may 
     named(all).find((text) => text.startsWith('alone')),
     'alone: True OverlappingHostnames the listener all on port 443',
   );
+});
+
+test('a host of an Ingress keeps its certificate if that of a listener for several hosts is not for it', () => {
+  const { spec, ...rest } = ingressOf('shop/web', 'x.a.test', 'app') as SampleObject & { readonly spec: object };
+  const ingresses = [{ ...rest, spec: { ...spec, tls: [{ hosts: ['x.a.test'], secretName: 'below' }] } }];
+  const gateways = [gateway('shop/g', [https(443, '*.test', 'first')])];
+  assert.deepEqual(presented({ ingresses, gateways, httpRoutes: [route('x.a.test')] }).hosts, {
+    '*.test': ['first'],
+    'x.a.test': ['below'],
+  });
+  assert.deepEqual(presented({ gateways, httpRoutes: [route('x.a.test')] }).hosts, { '*.test': ['first'], 'x.a.test': ['first'] });
 });

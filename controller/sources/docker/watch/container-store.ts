@@ -10,6 +10,8 @@ const INSPECTIONS_AT_ONCE = 8;
 
 /** The time limit for inspecting a container again that could not be inspected the last time (ms): all others wait meanwhile. */
 const AGAIN_MS = 2_000;
+/** Every this many times it is the usual limit, because an engine may always need longer. */
+const PATIENT_EVERY = 4;
 
 type Entry = {
   container: Container;
@@ -36,6 +38,8 @@ export class ContainerStore {
   private readonly overtaken = new Set<string>();
   private lastList: readonly ContainerSummary[] = [];
   private readonly unreadable = new Map<string, UnreadableContainer>();
+  /** How often in a row each of those could not be inspected. */
+  private readonly tries = new Map<string, number>();
   /** Whether all labelled containers have been read once, as far as they can be. */
   private isComplete = false;
 
@@ -105,7 +109,7 @@ export class ContainerStore {
     const labelled = new Map(listed.filter(({ labels }) => hasOwnLabel(labels)).map((one) => [one.id, JSON.stringify(one)]));
     for (const [id, text] of labelled) if (this.entries.get(id)?.listed !== text) this.dirty.add(id);
     for (const id of this.dirty) if (!labelled.has(id)) this.dirty.delete(id);
-    for (const id of this.unreadable.keys()) if (!labelled.has(id)) this.unreadable.delete(id);
+    for (const id of this.unreadable.keys()) if (!labelled.has(id)) this.readable(id);
     return [...this.entries.keys()].filter((id) => !labelled.has(id) && this.remove(id));
   }
 
@@ -168,15 +172,16 @@ export class ContainerStore {
       const container = readContainer({ Id: id, Name: listed.name, Config: { Labels: labels }, State: { Status: state } });
       this.entries.set(id, { container: { ...(entry?.container ?? container), status: container.status }, text: '', listed: '' });
     } else if (entry !== undefined) this.entries.set(id, { ...entry, listed: '' });
+    this.tries.set(id, (this.tries.get(id) ?? 0) + 1);
     if (known !== undefined) return false;
     this.unreadable.set(id, { id, name: listed?.name ?? entry?.container.name ?? id.slice(0, 12), reason: failure.message });
     return true;
   }
 
   private async inspectOne(session: EngineSession, id: string, listed: string): Promise<boolean> {
-    const found = await session.inspect(id, this.unreadable.has(id) ? AGAIN_MS : ANSWER_MS);
+    const found = await session.inspect(id, (this.tries.get(id) ?? 0) % PATIENT_EVERY === 0 ? ANSWER_MS : AGAIN_MS);
     if (this.overtaken.has(id)) return false;
-    const wasUnreadable = this.unreadable.delete(id);
+    const wasUnreadable = this.readable(id);
     if (found === undefined) return this.forget(id);
     const container = readContainer(found);
     if (!hasOwnLabel(container.labels)) return this.forget(id);
@@ -187,9 +192,15 @@ export class ContainerStore {
     return wasUnreadable || before?.text !== text;
   }
 
+  /** It can be inspected, or is gone. @returns whether it could not be. */
+  private readable(id: string): boolean {
+    this.tries.delete(id);
+    return this.unreadable.delete(id);
+  }
+
   /** @returns whether it was known. */
   private forget(id: string): boolean {
-    this.unreadable.delete(id);
+    this.readable(id);
     return this.entries.delete(id);
   }
 }

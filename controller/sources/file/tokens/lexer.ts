@@ -140,13 +140,16 @@ function bare(scan: Scan): Token {
   return token(scan, whole[0] === '{' ? 'open' : 'close', start, whole.slice(0, 1));
 }
 
-/** An error if the quoted text would go on in the next word. */
+/** An error if the quoted text would go on in the next word of the line. */
 function reportOtherQuote(scan: Scan, word: string): void {
   const quote = otherQuote(word);
   if (quote === undefined) return;
-  const { report, at } = scan;
+  const { report, text, at } = scan;
   const message = `${quote.mark} is not a quotation mark here: write "…"`;
-  if (quote.isClosed) report.warn(placeOf(scan, at), message);
+  let next = at + word.length;
+  while (isBlank(text.charCodeAt(next))) next++;
+  const isLast = next >= text.length || '\r\n#'.includes(text.charAt(next));
+  if (quote.isClosed || isLast) report.warn(placeOf(scan, at), message);
   else report.error(placeOf(scan, at), message);
 }
 

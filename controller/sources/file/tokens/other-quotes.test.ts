@@ -12,6 +12,8 @@ test('a word in quotation marks that are none is a warning, and several words an
   assert.deepEqual(problemsOf(`respond 'hello'`), { errors: [], warnings: [`' is not a quotation mark here: write "…"`] });
   assert.deepEqual(problemsOf('respond “hello”').warnings, ['“ is not a quotation mark here: write "…"']);
   assert.equal(problemsOf('respond “hello there”').errors[0], '“ is not a quotation mark here: write "…"');
+  // An apostrophe.
+  assert.deepEqual(problemsOf("respond 'twas"), { errors: [], warnings: [`' is not a quotation mark here: write "…"`] });
 });
 
 test('other marks within a word or a string are letters', () => {

@@ -22,7 +22,12 @@ function served(...ingresses: readonly SampleObject[]) {
   const blocks = route?.handles.map(
     ({ match, upstreams, respond }) => `${match?.path?.[0] ?? '*'} ${upstreams[0]?.address ?? respond?.status}`,
   );
-  return { blocks, rest: route?.upstreams[0]?.address ?? route?.respond?.status, messages: problems.map(({ message }) => message) };
+  return {
+    blocks,
+    https: route?.https,
+    rest: route?.upstreams[0]?.address ?? route?.respond?.status,
+    messages: problems.map(({ message }) => message),
+  };
 }
 
 test('an Ingress whose protection is not valid does not leave its paths to a less specific path of another one', () => {
@@ -36,4 +41,12 @@ test('an Ingress whose protection is not valid does not leave its paths to a les
 test('an Ingress that is not accepted takes no path from a younger one that is', () => {
   const { blocks = [], rest } = served(ingress('n/old', '/', { 'sluice.dev/ip_filter': 'allow nobody' }), ingress('n/young', '/'));
   assert.deepEqual([...blocks, rest], ['10.0.0.1:8080']);
+});
+
+test('an Ingress that is not accepted does not turn HTTPS on for a host that another one has, but may for its own hosts', () => {
+  const withTls = (one: SampleObject) => ({ ...one, spec: { ...(one.spec as object), tls: [{ hosts: ['a.test'] }] } });
+  const refused = withTls(ingress('n/old', '/admin', { 'sluice.dev/ip_filter': 'allow nobody' }));
+  assert.equal(served(refused, ingress('n/web', '/')).https, 'off');
+  assert.equal(served(refused, withTls(ingress('n/web', '/'))).https, 'auto');
+  assert.equal(served(refused).https, 'auto');
 });

@@ -31,12 +31,15 @@ export function translate(snapshot: ClusterSnapshot): ClusterTranslation {
   const gateways = translateGateways(snapshot, backends, snapshot.portMap, oldestOf(requests));
   const problems = [...requests.flatMap((request) => request.problems), ...gatewayProblems(gateways)];
   const hosts = new HostClaims(gateways.hosts);
-  // What is not accepted takes no path from others.
-  for (const request of [...requests.filter(({ isRefused }) => !isRefused), ...requests.filter(({ isRefused }) => isRefused)])
-    for (const claim of request.claims) {
+  for (const { claims, isRefused } of requests)
+    for (const claim of isRefused ? [] : claims) {
       const problem = hosts.join(claim);
-      if (problem !== null && !request.isRefused) problems.push(problem);
+      if (problem !== null) problems.push(problem);
     }
+  // What is not accepted takes no path from others, nor does it turn HTTPS on for their hosts.
+  const ofOthers = new Set<string>([...hosts.names(), ...gateways.hosts.keys(), ...gateways.passthroughs.keys()]);
+  for (const { claims, isRefused } of requests)
+    for (const claim of isRefused ? claims : []) hosts.join(ofOthers.has(claim.host) ? { ...claim, https: NO_HTTPS } : claim);
   const certificates = new SecretCertificates(snapshot.secrets);
   for (const { secret, place } of gateways.defaults) certificates.presentDefault(secret, place);
   const routes: RouteSpec[] = [];
@@ -74,6 +77,8 @@ export function translate(snapshot: ClusterSnapshot): ClusterTranslation {
     lastGood,
   };
 }
+
+const NO_HTTPS = { kind: 'off' } as const;
 
 /** The oldest object that claims a host, by host. `requests` has the oldest first. */
 function oldestOf(requests: readonly Request[]): Map<string, OtherOwner> {

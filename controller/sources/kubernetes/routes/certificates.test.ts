@@ -45,6 +45,14 @@ test('a certificate for every host is not presented for hosts of other namespace
   assert.deepEqual(presented(odd, shop, wild).domains, ['*.wild.example', 'odd.example', 'shop.example']);
 });
 
+test('a certificate for every host is not presented for hosts that have one of their own', async () => {
+  const any = await secured('shop', null, ['shop.example', '*.shop.example']);
+  const { secret, ingress, ...shop } = await secured('shop', 'shop.example', ['shop.example']);
+  const own = { ...shop, secret: { ...secret, name: 'shop/own' }, ingress: { ...ingress, name: 'shop/own' } };
+  own.ingress = { ...own.ingress, spec: { ...own.ingress.spec, tls: [{ secretName: 'own' }] } };
+  assert.deepEqual(presented(any, own).domains, ['*.shop.example', 'shop.example']);
+});
+
 test('a certificate that does not fit into a line of a frame is not used, and the others are', async () => {
   const shop = await secured('shop', 'shop.example', ['shop.example']);
   const odd = await secured('odd', null, ['odd_name.example', '::1', '*@:443']);

@@ -61,11 +61,13 @@ export class SecretCertificates {
   }
 
   /**
-   * A certificate for the catch-all host is presented for its own names, except those of hosts that belong to other namespaces. `namespaces`
-   * are those of all hosts.
+   * A certificate for the catch-all host is presented for its own names, except those of hosts that belong to other namespaces, or have one
+   * of their own. `namespaces` are those of all hosts.
    */
   list(namespaces: ReadonlyMap<string, string>): SourceCertificate[] {
-    const isFree = freeNames(namespaces);
+    const isAllowed = freeNames(namespaces);
+    const taken = new Set([...this.hosts.values()].flat());
+    const isFree = (secret: string, name: string): boolean => !taken.has(name) && isAllowed(secret, name);
     const named = [...this.hosts].flatMap(([secret, hosts]) => {
       const certificate = this.read(secret);
       if (certificate === null) return [];

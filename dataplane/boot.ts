@@ -9,7 +9,7 @@ import { describeTakenBy, runningInstance } from '../shared/runtime/process/runn
 import type { Random } from '../shared/runtime/random.ts';
 import { TAKEOVER_SOCKET } from '../shared/wire/takeover.ts';
 import { openLog } from './access-log/log-output.ts';
-import { listenOrUsageError, withListenReason } from './listen-error.ts';
+import { listenOrUsageError, listenReason } from './listen-error.ts';
 import { type ClosedPort, closedPort, ownUseOf, requireDistinctPorts, wantedPorts } from './settings/ports.ts';
 import {
   type DataplaneSettings,
@@ -98,8 +98,9 @@ async function startTakeover(stateDir: string, clock: Clock, log: Log): Promise<
 /**
  * Checks that the ports are free: with SO_REUSEPORT, another process on the same port would silently share the traffic. The predecessor of a
  * takeover does so on purpose.
- * @returns the ports of the config file that can't be opened: they were saved before they were tried, or were taken since. All of them may be
- * closed if they were saved, because the controller that could correct them needs the Admin API.
+ * @returns the ports of the config file that can't be opened, and those at an address of the file that the machine does not have: they were
+ * saved before they were tried, or were taken since. All of them may be closed if they were saved, because the controller that could correct
+ * them needs the Admin API.
  * @throws UsageError for a port of a flag, and if no port of a supervisor's config file can be opened.
  */
 async function closedPorts(settings: DataplaneSettings, takesOver: boolean): Promise<ClosedPort[]> {
@@ -107,17 +108,20 @@ async function closedPorts(settings: DataplaneSettings, takesOver: boolean): Pro
   const all = wantedPorts(trafficSettings(settings));
   const closed: ClosedPort[] = [];
   for (const { port, flag } of all) {
-    const isNamedInFile = [origins.bind, flag === '--http-port' ? origins.httpPort : origins.httpsPort].includes('file');
-    if (takesOver && !isNamedInFile) continue;
-    const open = () => (takesOver ? probePort(bind, port, true) : probePort(bind, port));
-    if (!isNamedInFile) await listenOrUsageError(flag, open, port);
-    else {
-      const reason = ownUseOf(settings, port) ?? (await withListenReason(open).then(() => null, reasonIn));
-      if (reason !== null) closed.push(closedPort(port, flag, reason));
+    const isOfFile = (flag === '--http-port' ? origins.httpPort : origins.httpsPort) === 'file';
+    try {
+      const use = isOfFile ? ownUseOf(settings, port) : null;
+      if (use !== null) throw new Error(use);
+      await probePort(bind, port, takesOver);
+    } catch (error) {
+      // The machine may no longer have the address that the file names.
+      if (isOfFile || (origins.bind === 'file' && isOtherAddress(error))) closed.push(closedPort(port, flag, listenReason(error)));
+      // The predecessor may belong to another user, and pass its sockets on.
+      else if (!takesOver) await listenOrUsageError(flag, () => Promise.reject(error), port);
     }
   }
   if (closed.length < all.length) return closed;
-  // The predecessor may belong to another user, and pass its sockets on.
+  // As above.
   if (takesOver) return [];
   const [first] = closed;
   if (supervisorGlobals !== null && first !== undefined)
@@ -127,7 +131,7 @@ async function closedPorts(settings: DataplaneSettings, takesOver: boolean): Pro
   return closed;
 }
 
-const reasonIn = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+const isOtherAddress = (error: unknown): boolean => error instanceof Error && 'code' in error && error.code === 'EADDRNOTAVAIL';
 
 /**
  * Errors that only a change of the setting or of the directory can end. Others, such as a full disk, must not keep the proxy from starting.

@@ -23,7 +23,7 @@ export async function listenOrUsageError(flag: string, open: () => Promise<unkno
   try {
     await open();
   } catch (error) {
-    throw new UsageError(`${NAME} dataplane: can't listen on ${what}: ${reasonOf(error)}; name another with ${flag}`);
+    throw new UsageError(`${NAME} dataplane: can't listen on ${what}: ${listenReason(error)}; name another with ${flag}`);
   }
 }
 
@@ -32,11 +32,12 @@ export async function withListenReason(open: () => Promise<void>): Promise<void>
   try {
     await open();
   } catch (error) {
-    throw new Error(reasonOf(error));
+    throw new Error(listenReason(error));
   }
 }
 
-function reasonOf(error: unknown): string {
+/** Why something can't listen. */
+export function listenReason(error: unknown): string {
   if (error instanceof UnusableSocketError) return error.message;
   const code = error instanceof ListenError ? error.code : error instanceof Error && 'code' in error ? error.code : '';
   if (code === 'EADDRINUSE') return 'the address is already in use';

@@ -18,7 +18,7 @@ const REASONS: ReadonlyMap<string, string> = new Map([
 
 /** How long a config file may take before it is said that something waits for it (ms), and what that may be due to. */
 export const SLOW_MS = 5_000;
-export const WHY_SLOW = 'its disk does not answer, or it is a named pipe that nothing writes';
+export const WHY_SLOW = 'its disk does not answer';
 
 /** The bytes of a file, at most 64 MB. The reason of a refusal is for display. */
 export async function readContent(path: string): Promise<Parsed<Buffer>> {

@@ -46,9 +46,10 @@ test('validate prints "Config valid.", or all errors at once with their position
   assert.match(bad.stderr, new RegExp(`^${file}:3:14: .*<n>/s`, 'm'));
 });
 
-test('run on a port in use ends both processes with 2 and one line that names the flag', async () => {
+test('run on a port in use ends both processes with 2 and one line that names the flag', async (t) => {
   using folder = new Folder();
   const taken = createServer();
+  t.after(() => taken.close());
   const port = await new Promise<number>((resolve) => taken.listen(0, '127.0.0.1', () => resolve((taken.address() as AddressInfo).port)));
   writeFileSync(folder.file('Sluicefile'), '{\n  bind 127.0.0.1\n}\na.test {\n  respond "x"\n}\n');
   for (const [flag, value] of [
@@ -66,7 +67,6 @@ test('run on a port in use ends both processes with 2 and one line that names th
     assert.match(stderr, new RegExp(`^sluice run: can(?:'|no)t listen on \\S*${port}: the address is already in use; .*${flag}`));
     assert.ok(oneLine(stderr), stderr);
   }
-  taken.close();
 });
 
 test('a state directory that cannot be written exits with 2 and names the flag', async (context) => {

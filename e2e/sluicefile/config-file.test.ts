@@ -56,10 +56,8 @@ describe('the config file', () => {
       overrides: { respond: { body: string } } | null;
     }[];
     assert.equal(routes.find(({ domain }) => domain === 'site.test')?.overrides?.respond.body, 'from the file');
-    pair.write(site('from the newer file'));
-    await until('the file to be applied below the posted route', async () =>
-      (await pair.admin('/routes?view=full')).text.includes('newer'),
-    );
+    await pair.serve(site('from the newer file'));
+    assert.match((await pair.admin('/routes?view=full')).text, /newer/);
     assert.equal((await pair.visit('site.test')).text, 'manual');
     assert.equal((await pair.admin('/routes/site.test', { method: 'DELETE' })).status, 200);
     assert.equal((await pair.visit('site.test')).text, 'from the newer file');

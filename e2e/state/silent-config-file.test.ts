@@ -5,7 +5,7 @@ import { Folder } from '../testing/dataplane.ts';
 import { freePort } from '../testing/ports.ts';
 import { Program, SLUICE } from '../testing/process.ts';
 
-/** Takes a lease on a file: whoever opens it waits for up to 45 s (F_SETLEASE of fcntl(2)). Perl is part of every Debian. */
+/** Takes a lease on a file: opening it takes up to 45 s then (F_SETLEASE of fcntl(2)). Perl is part of every Debian. */
 const TAKE_LEASE = '$SIG{IO} = "IGNORE"; open F, "+<", $ARGV[0] or die $!; fcntl F, 1024, 1 or die $!; $| = 1; print "taken\\n"; sleep 60';
 
 test('a start that waits for a config file that does not answer says so, and can be stopped', async () => {

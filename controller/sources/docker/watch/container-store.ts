@@ -1,7 +1,7 @@
 import { LABEL_PREFIX } from '../../../../shared/name.ts';
-import { type Container, readContainer } from '../engine/container.ts';
+import { type Container, type Inspection, readContainer } from '../engine/container.ts';
 import type { ContainerSummary } from '../engine/container-summary.ts';
-import { ANSWER_MS, type EngineSession } from '../engine/engine.ts';
+import { ANSWER_MS } from '../engine/engine.ts';
 import { EngineFailure } from '../engine/engine-failure.ts';
 import { originOf } from '../routes/site-reading.ts';
 
@@ -12,6 +12,9 @@ const INSPECTIONS_AT_ONCE = 8;
 const AGAIN_MS = 2_000;
 /** Every this many times it is the usual limit, because an engine may always need longer. */
 const PATIENT_EVERY = 4;
+
+/** The part of a session with the engine that is needed here. */
+type Inspector = { inspect(id: string, withinMs?: number): Promise<Inspection | undefined> };
 
 type Entry = {
   container: Container;
@@ -120,7 +123,7 @@ export class ContainerStore {
    * @throws EngineFailure if the engine fails as a whole, or if it is unknown what a container that may be running was before. Its message
    * is the same each time.
    */
-  async inspectDirty(session: EngineSession): Promise<boolean> {
+  async inspectDirty(session: Inspector): Promise<boolean> {
     const waiting = [...this.dirty];
     this.dirty.clear();
     this.overtaken.clear();
@@ -178,7 +181,7 @@ export class ContainerStore {
     return true;
   }
 
-  private async inspectOne(session: EngineSession, id: string, listed: string): Promise<boolean> {
+  private async inspectOne(session: Inspector, id: string, listed: string): Promise<boolean> {
     const found = await session.inspect(id, (this.tries.get(id) ?? 0) % PATIENT_EVERY === 0 ? ANSWER_MS : AGAIN_MS);
     if (this.overtaken.has(id)) return false;
     const wasUnreadable = this.readable(id);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ContainerSummary } from '../engine/container-summary.ts';
-import { ANSWER_MS, type EngineSession } from '../engine/engine.ts';
+import { ANSWER_MS } from '../engine/engine.ts';
 import { EngineFailure } from '../engine/engine-failure.ts';
 import { fakeId, inspectionOf } from '../testing/fake-container.ts';
 import { ContainerStore } from './container-store.ts';
@@ -23,7 +23,7 @@ test('a container is found in the end although its engine takes longer to inspec
     }
     return inspectionOf({ id, name: 'app', labels });
   };
-  const session = { inspect } as unknown as EngineSession;
+  const session = { inspect };
   const store = new ContainerStore();
   store.replace([listed(1)]);
   await store.inspectDirty(session);

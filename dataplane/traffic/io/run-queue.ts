@@ -12,8 +12,8 @@ export interface Runnable {
 }
 
 /**
- * The connections of one worker that have used up their turn but still have input. They continue in order. All other connections are read
- * and answered between two turns of the loop.
+ * Connections of one worker that have used up their turn but still have input, or whose next step costs a whole turn. They continue in order.
+ * All other connections are read and answered between two turns of the loop.
  */
 export class RunQueue {
   private waiting: Runnable[] = [];
@@ -21,20 +21,16 @@ export class RunQueue {
 
   add(connection: Runnable): void {
     this.waiting.push(connection);
-    this.arm();
-  }
-
-  private arm(): void {
-    if (this.armed || this.waiting.length === 0) return;
+    if (this.armed) return;
     this.armed = true;
     setImmediate(this.turn);
   }
 
   private readonly turn = (): void => {
     const next = this.waiting.splice(0, PER_TURN);
-    this.armed = false;
-    // Removed before they run, so that an exception in one does not stop the others.
-    this.arm();
+    // Before they run, so that an exception in one does not stop the others.
+    this.armed = this.waiting.length > 0;
+    if (this.armed) setImmediate(this.turn);
     for (const connection of next) connection.run();
   };
 }

@@ -6,7 +6,7 @@ import { after, before, describe, test } from 'node:test';
 import { type ConnectionOptions, connect, type TLSSocket } from 'node:tls';
 import { Worker } from 'node:worker_threads';
 import { CertificatesFixture } from '../testing/certificates.ts';
-import { eventually, ProxyFixture, site } from '../testing/proxy/test-proxy.ts';
+import { eventually, ProxyFixture, site, whenRead } from '../testing/proxy/test-proxy.ts';
 import { ok, UpstreamFixture } from '../testing/test-upstream.ts';
 import { Wire } from '../testing/wire.ts';
 import type { PublishedCertificate } from './certificates.ts';
@@ -225,6 +225,40 @@ describe('a connection over TLS', () => {
     wire.socket.destroy();
     await eventually('it to be released', () => proxy.ledger.connections.open() === 0);
   });
+});
+
+/** The ClientHello of a client that is not connected to anything. */
+const helloFor = (servername: string): Promise<Buffer> =>
+  new Promise((resolve) => {
+    const stream = new Duplex({ read: () => undefined, write: (message: Buffer) => resolve(message) });
+    connect({ socket: stream, servername });
+  });
+
+test('a request does not wait for a burst of handshakes that began before it', async (t) => {
+  using upstream = await UpstreamFixture.serving(ok('x'));
+  using proxy = await secureProxy(upstream, 'a.test');
+  await proxy.certify(certificate('a.test'));
+  const visitor = await shake(proxy, 'a.test', { ALPNProtocols: ['http/1.1'] });
+  const hello = await helloFor('a.test');
+  const burst = await Promise.all(Array.from({ length: 100 }, () => Wire.to(proxy.securePort)));
+  t.after(() => {
+    for (const { socket } of [{ socket: visitor }, ...burst]) socket.destroy();
+  });
+  const request = async (): Promise<void> => {
+    visitor.write('GET / HTTP/1.1\r\nHost: a.test\r\n\r\n');
+    await once(visitor, 'data');
+  };
+  // One of them is accepted in each turn of the event loop; these are 150.
+  for (let part = 0; part < 3; part++) await whenRead();
+  let greeted = 0;
+  for (const { socket } of burst) {
+    socket.once('data', () => greeted++);
+    socket.write(hello);
+  }
+  await request();
+  const before = greeted;
+  assert.ok(before < burst.length / 2, `${before} of ${burst.length} handshakes came first`);
+  await eventually('all others', () => greeted === burst.length);
 });
 
 test('a ClientHello times out after 5 s, and the rest of a handshake after 10 s', async () => {

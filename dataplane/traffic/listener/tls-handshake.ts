@@ -7,6 +7,7 @@ import { type AcceptedReader, AcceptedSocket } from '../io/accepted-socket.ts';
 import { AcceptedTls } from '../io/accepted-tls.ts';
 import { AppendBuffer } from '../io/append-buffer.ts';
 import { ReadBuffer } from '../io/read-buffer.ts';
+import type { RunQueue } from '../io/run-queue.ts';
 import type { ServerTls } from '../io/server-tls.ts';
 import type { PresentedCertificate } from './certificates.ts';
 import { type Hello, MAX_HELLO, readHello } from './hello.ts';
@@ -44,6 +45,8 @@ export type HandshakeTools = {
   /** Whether the name will have a certificate soon, and there is room to wait for it. */
   mayWait(handshake: TlsHandshake, hello: Hello): boolean;
   readonly tlsServers: TlsServers;
+  /** Handshakes wait here for their turn: each costs as much as twenty requests. */
+  readonly runQueue: RunQueue;
   /** The handshake is complete; from here on the socket is a connection like any other. */
   done(handshake: TlsHandshake, socket: AcceptedSocket, facts: TlsFacts, presented: PresentedCertificate): void;
   /** The connection ended before that. `reason` is empty if the client just left. */
@@ -63,6 +66,8 @@ export class TlsHandshake implements AcceptedReader {
   private lingering = false;
   /** Its ClientHello, while it waits for a certificate. */
   private waitsFor: Hello | null = null;
+  /** Whether it waits for its turn. */
+  private queued = false;
   /** The handshake itself, if it is without a stream. */
   private tls: ServerTls | null = null;
   /** Whether the ClientHello has been read, or refused. */
@@ -111,6 +116,7 @@ export class TlsHandshake implements AcceptedReader {
   receive(chunk: Buffer): void {
     if (this.over) return;
     this.gathered = this.gathering.join(this.gathered, chunk);
+    if (this.queued) return this.socket.pause();
     if (this.gathered.length < this.needs) return;
     const reading = readHello(this.gathered);
     // However small its pieces are, it is parsed a few times, and once more as soon as it is complete.
@@ -126,7 +132,7 @@ export class TlsHandshake implements AcceptedReader {
     if (pass !== null && !(isChallenge(hello) && this.challengeFor(hello.serverName) !== null)) return this.passOn(pass);
     if (isChallenge(hello)) return this.answerChallenge(hello);
     const presented = this.tools.find(hello);
-    if (presented !== null) return this.startHandshake(presented, hello);
+    if (presented !== null) return this.enqueue(presented, hello);
     if (!this.tools.mayWait(this, hello)) return this.refuse(UNRECOGNIZED_NAME, NO_CERTIFICATE);
     if (this.waitsFor === null) this.deadline = this.tools.monotonic() + EXPECTED_MS;
     this.waitsFor = hello;
@@ -136,7 +142,7 @@ export class TlsHandshake implements AcceptedReader {
   /** RFC 8737 3: a challenge that is not pending is refused. */
   private answerChallenge(hello: Hello): void {
     const presented = this.challengeFor(hello.serverName);
-    if (presented !== null) this.startHandshake(presented, hello);
+    if (presented !== null) this.enqueue(presented, hello);
     else this.refuse(NO_APPLICATION_PROTOCOL, 'no challenge is pending for the name');
   }
 
@@ -153,14 +159,22 @@ export class TlsHandshake implements AcceptedReader {
     if (this.waitsFor !== null) this.choose(this.waitsFor);
   }
 
-  private startHandshake(presented: PresentedCertificate, { serverName }: Hello): void {
-    const { tools, gathered } = this;
+  private enqueue(presented: PresentedCertificate, hello: Hello): void {
     this.waitsFor = null;
+    this.queued = true;
+    this.tools.runQueue.add({ run: () => guard<TlsHandshake, PresentedCertificate, Hello>(this, this.startHandshake, presented, hello) });
+  }
+
+  private startHandshake(presented: PresentedCertificate, { serverName }: Hello): void {
+    const { tools, gathered, socket } = this;
+    this.queued = false;
+    // The client has left meanwhile.
+    if (socket.destroyed) return;
     this.over = true;
     // Frees the bytes that were read, because the connection may last for days.
     this.gathered = NOTHING;
     this.gathering = new AppendBuffer();
-    this.tls = tools.tlsServers.secure(this.socket, presented, {
+    this.tls = tools.tlsServers.secure(socket, presented, {
       secured: (tls) => tools.done(this, new AcceptedTls(tls), tlsFacts(tls.negotiated, serverName, null), presented),
       failed: (reason) => {
         this.reason = reason;

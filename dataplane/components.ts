@@ -147,10 +147,10 @@ export function createComponents(
     publisher,
     log,
     globals: base.supervisorGlobals ?? restored.globals,
-    probePort: async (bind, port) => {
+    probePort: async (bind, port, shared) => {
       const use = ownUseOf({ ...live.settings, bind }, port);
       if (use !== null) throw new Error(use);
-      await withListenReason(() => probePort(bind, port));
+      await withListenReason(() => probePort(bind, port, shared));
     },
     listenersMoved: () =>
       withListenReason(() => {

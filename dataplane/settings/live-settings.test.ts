@@ -5,6 +5,8 @@ import type { Globals } from '../../shared/settings.ts';
 import { LiveSettings } from './live-settings.ts';
 import { effectiveSettings, readSettings, withClosedPorts } from './settings.ts';
 
+const NOWHERE = '192.0.2.1';
+
 /** Settings of a file that names 80, 81 and 82, of which 81 and 82 are closed since the start. */
 function scene() {
   const base = readSettings(['--workers', '1', '--state-dir', '/nowhere', '--cert-dir', '/nowhere'], {});
@@ -13,6 +15,7 @@ function scene() {
   const closed = [...taken].map((port) => ({ port, setting: 'http_port' as const, reason: 'taken' }));
   const log = memoryLog();
   const published: (readonly number[])[] = [];
+  const probed: string[] = [];
   const live = new LiveSettings(base, withClosedPorts(effectiveSettings(base, globals), closed), {
     log,
     globals,
@@ -23,11 +26,15 @@ function scene() {
         return Promise.resolve(1);
       },
     },
-    probePort: (_, port) => (taken.has(port) ? Promise.reject(new Error('taken')) : Promise.resolve()),
+    probePort: (bind, port, shared) => {
+      probed.push(`${bind} ${port}${shared ? ' shared' : ''}`);
+      if (bind === NOWHERE) return Promise.reject(new Error('no such address'));
+      return taken.has(port) && !shared ? Promise.reject(new Error('taken')) : Promise.resolve();
+    },
     listenersMoved: () => Promise.resolve(),
   });
   const said = () => log.lines.map(({ fields, message }) => `${message} ${JSON.stringify(fields)}`);
-  return { live, taken, published, said };
+  return { live, taken, published, probed, said };
 }
 
 const WARNING = 'http_port 82 is closed: taken; it is tried again every 10 s';
@@ -68,4 +75,20 @@ test('a change that a port prevents takes effect once the port is free', async (
   taken.delete(90);
   await live.retry();
   assert.deepEqual([live.settings.httpPort, live.settings.closedPorts, live.warnings], [90, [], []]);
+});
+
+test('an address that this machine does not have is tried again without a change or a line of the log, also while a port is closed', async () => {
+  const { live, published, probed, said } = scene();
+  await live.apply({ http_port: [80, 81, 82], bind: NOWHERE });
+  const [warnings, lines] = [live.warnings, said()];
+  assert.match(
+    warnings.join(),
+    /^bind is 192\.0\.2\.1 in the config file, but stays every address: port 80: no such address,http_port 81 is closed/,
+  );
+  assert.deepEqual(published, [[81, 82]]);
+  for (let tries = 0; tries < 3; tries++) await live.retry();
+  assert.deepEqual([live.warnings, said(), published.length], [warnings, lines, 1]);
+  probed.length = 0;
+  await live.apply({ http_port: [80, 81, 82], bind: '127.0.0.2' });
+  assert.deepEqual([live.settings.bind, probed], ['127.0.0.2', ['80 shared', '81', '82', '443 shared'].map((port) => `127.0.0.2 ${port}`)]);
 });

@@ -18,8 +18,8 @@ export type LiveSettingsTools = {
   readonly log: Log;
   /** The globals that were in effect at the start. */
   readonly globals: Globals;
-  /** Checks that a port is free. @throws a readable error. */
-  probePort(bind: string | null, port: number): Promise<void>;
+  /** Checks that a port is free. With `shared`, this process may have it, at another address. @throws a readable error. */
+  probePort(bind: string | null, port: number, shared: boolean): Promise<void>;
   /** Checks that every worker listens on the published port. @throws like `probePort` if one can't. */
   listenersMoved(): Promise<void>;
 };
@@ -132,8 +132,9 @@ export class LiveSettings {
     const all = wantedPorts(trafficSettings(wanted));
     const closed: ClosedPort[] = [];
     for (const { port, flag } of all) {
-      if (open.has(port)) continue;
-      const reason = await this.obstacle(wanted.bind, port);
+      const isOpen = open.has(port);
+      if (isOpen && wanted.bind === before.bind) continue;
+      const reason = await this.obstacle(wanted.bind, port, isOpen);
       if (reason === null) continue;
       if (!before.closedPorts.some((one) => one.port === port))
         throw new Error(all.length > MAIN_PORTS ? `port ${port}: ${reason}` : reason);
@@ -142,8 +143,8 @@ export class LiveSettings {
     return closed;
   }
 
-  private obstacle(bind: string | null, port: number): Promise<string | null> {
-    return this.tools.probePort(bind, port).then(
+  private obstacle(bind: string | null, port: number, shared: boolean): Promise<string | null> {
+    return this.tools.probePort(bind, port, shared).then(
       () => null,
       (error: unknown) => (error instanceof Error ? error.message : String(error)),
     );

@@ -92,3 +92,16 @@ test('an address that this machine does not have is tried again without a change
   await live.apply({ http_port: [80, 81, 82], bind: '127.0.0.2' });
   assert.deepEqual([live.settings.bind, probed], ['127.0.0.2', ['80 shared', '81', '82', '443 shared'].map((port) => `127.0.0.2 ${port}`)]);
 });
+
+test('a port that is open is not given up for one that is closed', async () => {
+  const { live, taken, published } = scene();
+  for (const http_port of [81, [81, 90]]) {
+    await live.apply({ http_port });
+    await live.retry();
+    assert.deepEqual([live.settings.httpPort, published.at(-1)], [80, [81, 82]]);
+    assert.match(live.warnings.join(), /but stays 80 81 82: (?:port 81: )?taken/);
+  }
+  taken.delete(81);
+  await live.retry();
+  assert.deepEqual([live.settings.httpPort, live.settings.otherHttpPorts, live.warnings], [81, [90], []]);
+});

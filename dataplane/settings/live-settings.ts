@@ -2,7 +2,7 @@ import type { Log } from '../../shared/runtime/log/log.ts';
 import type { Globals } from '../../shared/settings.ts';
 import type { SettingStatus } from '../../shared/wire/status.ts';
 import type { Publisher } from '../publish/publisher.ts';
-import { type ClosedPort, closedPort, listenedPorts, portsProblem, wantedPorts } from './ports.ts';
+import { allPorts, type ClosedPort, closedPort, listenedPorts, portsProblem, wantedPorts } from './ports.ts';
 import {
   type DataplaneSettings,
   type EffectiveSettings,
@@ -126,17 +126,21 @@ export class LiveSettings {
     if (opened.length > 0) this.tools.log.info({ ports: opened }, 'ports that could not be opened are open now');
   }
 
-  /** The ports that were closed before, and still can't be opened. @throws if another port can't be opened. */
+  /**
+   * The ports that were closed before, and still can't be opened. @throws if another port can't be opened, or if one of these would take the
+   * place of one that is open.
+   */
   private async stillClosed(wanted: DataplaneSettings, before: DataplaneSettings): Promise<ClosedPort[]> {
     const open = new Set(listenedPorts(trafficSettings(before)).map(({ port }) => port));
     const all = wantedPorts(trafficSettings(wanted));
+    const closesOne = allPorts(before).some((port) => open.has(port) && !allPorts(wanted).includes(port));
     const closed: ClosedPort[] = [];
     for (const { port, flag } of all) {
       const isOpen = open.has(port);
       if (isOpen && wanted.bind === before.bind) continue;
       const reason = await this.obstacle(wanted.bind, port, isOpen);
       if (reason === null) continue;
-      if (!before.closedPorts.some((one) => one.port === port))
+      if (closesOne || !before.closedPorts.some((one) => one.port === port))
         throw new Error(all.length > MAIN_PORTS ? `port ${port}: ${reason}` : reason);
       closed.push(closedPort(port, flag, reason));
     }

@@ -16,6 +16,8 @@ type PortSettings = {
 export const httpPorts = ({ httpPort, otherHttpPorts }: PortSettings): readonly number[] => [httpPort, ...otherHttpPorts];
 export const httpsPorts = ({ httpsPort, otherHttpsPorts }: PortSettings): readonly number[] => [httpsPort, ...otherHttpsPorts];
 
+export const allPorts = (settings: PortSettings): readonly number[] => [...httpPorts(settings), ...httpsPorts(settings)];
+
 /** A port of the config file that can't be opened at the moment, and why. */
 export type ClosedPort = { readonly port: number; readonly setting: 'http_port' | 'https_port'; readonly reason: string };
 
@@ -86,7 +88,7 @@ export function requireDistinctPorts(settings: PortSettings): void {
 
 /** The ports that should begin with a PROXY header and are not listened on. */
 export function unusedProxyPorts(settings: PortSettings): readonly number[] {
-  const all = [...httpPorts(settings), ...httpsPorts(settings)];
+  const all = allPorts(settings);
   return settings.proxyProtocolPorts.filter((port) => !all.includes(port));
 }
 

@@ -16,6 +16,8 @@ function scene() {
   const log = memoryLog();
   const published: (readonly number[])[] = [];
   const probed: string[] = [];
+  /** Whether workers don't open the ports, for the next times. */
+  const faults: boolean[] = [];
   const live = new LiveSettings(base, withClosedPorts(effectiveSettings(base, globals), closed), {
     log,
     globals,
@@ -31,10 +33,10 @@ function scene() {
       if (bind === NOWHERE) return Promise.reject(new Error('no such address'));
       return taken.has(port) && !shared ? Promise.reject(new Error('taken')) : Promise.resolve();
     },
-    listenersMoved: () => Promise.resolve(),
+    listenersMoved: () => (faults.shift() ? Promise.reject(new Error('a worker hangs')) : Promise.resolve()),
   });
   const said = () => log.lines.map(({ fields, message }) => `${message} ${JSON.stringify(fields)}`);
-  return { live, taken, published, probed, said };
+  return { live, taken, published, probed, faults, said };
 }
 
 const WARNING = 'http_port 82 is closed: taken; it is tried again every 10 s';
@@ -104,4 +106,16 @@ test('a port that is open is not given up for one that is closed', async () => {
   taken.delete(81);
   await live.retry();
   assert.deepEqual([live.settings.httpPort, live.settings.otherHttpPorts, live.warnings], [81, [90], []]);
+});
+
+test('a change of ports that a worker did not make is tried again', async () => {
+  const { live, faults, said } = scene();
+  faults.push(true, true);
+  await live.apply({ http_port: [80, 90] });
+  const lines = said();
+  assert.match(lines.join(), /^http_port is 80 90 in the config file, but stays 80 81 82: a worker hangs/);
+  await live.retry();
+  assert.deepEqual([live.settings.otherHttpPorts, said()], [[81, 82], lines]);
+  await live.retry();
+  assert.deepEqual([live.settings.otherHttpPorts, live.warnings], [[90], []]);
 });

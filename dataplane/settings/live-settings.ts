@@ -98,6 +98,8 @@ export class LiveSettings {
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
       if (movesListeners(before, wanted.settings)) {
+        // A worker may not have answered in time.
+        this.waits = true;
         const kept = withClosedPorts(effectiveSettings(this.base, globals, before, reason), before.closedPorts);
         await this.publish(kept).catch(this.logUnserved);
       } else {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { systemClock } from '../../shared/runtime/clock.ts';
 import type { TableChange } from './table.ts';
 import { frameOf, routeOf, TemporaryTable } from './testing/temporary-table.ts';
 
@@ -81,6 +82,19 @@ test('an older epoch of a controller, and an older revision of the same epoch, a
   await fixture.restart();
   assert.equal((await refusedBy(fixture, { epoch: 4, revision: 9 }, [])).current, 7, 'the same after a restart');
   await applied(fixture, { epoch: 6, revision: 1 }, []);
+});
+
+test('an epoch in the future does not make others stale: the clock was set back since', async () => {
+  using fixture = await TemporaryTable.start();
+  const now = systemClock.now();
+  await applied(fixture, { epoch: now + 7_200_000, revision: 7 }, [ofFile('a.test')]);
+  await fixture.restart();
+  assert.equal((await refusedBy(fixture, { epoch: now, revision: 8, based_on: 5 }, [])).current, 7, 'it needs a full frame');
+  await applied(fixture, { epoch: now, revision: 1 }, [ofFile('b.test')]);
+  assert.deepEqual(fixture.visible(), ['b.test up:1 c']);
+  assert.equal((await refusedBy(fixture, { epoch: now - 1, revision: 9 }, [])).current, 1);
+  await applied(fixture, { epoch: now + 30_000, revision: 1 }, []);
+  assert.equal((await refusedBy(fixture, { epoch: now, revision: 2 }, [])).current, 1, 'clocks of machines differ a little');
 });
 
 test('a repeated revision is accepted and changes nothing', async () => {

@@ -299,7 +299,7 @@ export class LiveTable {
   private async commitFrame(frame: Frame): Promise<{ refused: RefusedFrame } | CommittedFrame> {
     const { header } = frame;
     const known = this.known.get(header.controller);
-    const refused = refusal(header, known);
+    const refused = refusal(header, known, this.clock.now());
     if (refused !== null) return { refused };
     if (repeats(header, known)) return this.commitRepeated(frame);
     const judgement = await judge(frame, this.claims.byDomain, this.clock.now());

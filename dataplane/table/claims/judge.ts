@@ -13,10 +13,16 @@ export type Judgement = {
   readonly changes: Map<string, Claims>;
 };
 
-/** Why a frame cannot be applied at all, or null (the rules of `epoch`, `revision` and `based_on`). */
-export function refusal(header: Apply, known: ControllerRecord | undefined): RefusedFrame | null {
+/** An epoch may be this much later than now (ms): the clocks of machines differ, and are corrected, by less. */
+const AHEAD_MS = 60_000;
+
+/**
+ * Why a frame cannot be applied at all, or null (the rules of `epoch`, `revision` and `based_on`). `now` is in ms since 1970. After the clock
+ * was set back, a controller that starts has a lower epoch than its predecessor, so one that is in the future does not count.
+ */
+export function refusal(header: Apply, known: ControllerRecord | undefined, now: number): RefusedFrame | null {
   const current = known?.revision ?? null;
-  if (known !== undefined && header.epoch < known.epoch)
+  if (known !== undefined && header.epoch < known.epoch && known.epoch <= now + AHEAD_MS)
     return { error: `stale: controller "${header.controller}" has been restarted since epoch ${header.epoch}`, current };
   const sameRun = known !== undefined && header.epoch === known.epoch;
   if (sameRun && typeof header.revision === 'number' && typeof current === 'number' && header.revision < current)

@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
+import { type Clock, systemClock } from '../../../shared/runtime/clock.ts';
 import { started, withEngine } from './testing/docker-source.ts';
-import { fakeId } from './testing/fake-container.ts';
+import { fakeId, listingOf } from './testing/fake-container.ts';
+import { RESYNC_MS } from './watch/reflector.ts';
 
 const app = (number: number, domain = 'a.example') => ({ id: fakeId(number), name: `app-${number}`, labels: { 'sluice.domain': domain } });
 
@@ -145,6 +147,29 @@ test('a container that joins a network is inspected again, and if it is the data
   assert.equal(lists(), before[1], 'a network of other containers is ignored');
   // Which container is the data plane is known once the list has been read.
   for (; lists() === before[1]; await wait(20)) engine.tellNetwork('connect', fakeId(2));
+});
+
+test('a container that starts while a list without it is on its way is found without another list', async (t) => {
+  const endless: Clock = { ...systemClock, after: (ms, task) => (ms === RESYNC_MS ? () => undefined : systemClock.after(ms, task)) };
+  const { engine, source, next } = await started(t, endless);
+  engine.run(app(1));
+  await next('a.example=healthy');
+  const listing = Promise.withResolvers<() => void>();
+  engine.intercept = (path, response) => {
+    if (path !== '/containers/json') return false;
+    const listed = JSON.stringify([...engine.containers.values()].map(listingOf));
+    listing.resolve(() => response.setHeader('content-type', 'application/json').end(listed));
+    return true;
+  };
+  source.relist();
+  const respond = await listing.promise;
+  engine.intercept = () => false;
+  engine.run(app(2, 'b.example'));
+  // Once this event has arrived, those before it have too.
+  engine.kill(fakeId(1), '15');
+  await next('a.example=draining');
+  respond();
+  await next('a.example=draining b.example=healthy');
 });
 
 test('only read requests were sent in all tests', async (t) => {

@@ -111,7 +111,6 @@ export class ContainerStore {
     this.lastList = listed;
     const labelled = new Map(listed.filter(({ labels }) => hasOwnLabel(labels)).map((one) => [one.id, JSON.stringify(one)]));
     for (const [id, text] of labelled) if (this.entries.get(id)?.listed !== text) this.dirty.add(id);
-    for (const id of this.dirty) if (!labelled.has(id)) this.dirty.delete(id);
     for (const id of this.unreadable.keys()) if (!labelled.has(id)) this.readable(id);
     return [...this.entries.keys()].filter((id) => !labelled.has(id) && this.remove(id));
   }

@@ -129,9 +129,8 @@ export function createComponents(
       upstreams.record(report);
     },
     onTarget: (change) => {
-      upstreams.changed(change);
-      const { tls: _, ...report } = change;
-      emit({ kind: 'upstream', ...report });
+      const { tls: _, forOneClient: __, ...report } = change;
+      if (upstreams.changed(change)) emit({ kind: 'upstream', ...report });
     },
     onAwaited: (name) => https.prioritize(name),
     onBotClaimed: (worker, claim) => bots.claimed(worker, claim),

@@ -83,6 +83,18 @@ test('a target that was ejected by its rate of errors stays out although its las
   assert.equal(targets.succeeded(slot, START + 31_000), true);
 });
 
+test('a target that is out for one client is out for all, which is reported, after a failure with another or before its request was sent', () => {
+  for (const address of ['192.0.2.2', null]) {
+    const targets = new Targets(Targets.buffer(WORKERS), WORKERS);
+    const slot = targets.claim(targetKey('10.0.0.1:80', false), START);
+    const failed = (client: string | null): boolean => targets.failed(slot, START, 2, 5, client);
+    assert.deepEqual([failed('192.0.2.1'), failed('192.0.2.1'), failed('192.0.2.1')], [false, true, false]);
+    assert.equal(targets.failsOneClient(slot), true);
+    assert.deepEqual([failed(address), failed(address), failed('192.0.2.1')], [true, false, false]);
+    assert.equal(targets.failsOneClient(slot), false);
+  }
+});
+
 test('no number of failures takes a target out if none is set', () => {
   const targets = new Targets(Targets.buffer(WORKERS), WORKERS);
   const slot = targets.claim(targetKey('10.0.0.1:80', false), START);

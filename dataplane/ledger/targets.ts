@@ -110,14 +110,22 @@ export class Targets {
   /**
    * `most` failures in a row take it out for `secs`; 0 never. It is out for one client if all of them are of that client's requests; null
    * as `address` is a failure that any client's request would have met.
-   * @returns whether this failure takes the target out.
+   * @returns whether this failure takes the target out, or out for all clients instead of one.
    */
   failed(slot: number, now: number, most = FAILURES_TO_EJECT, secs = EJECTED_SECS, address: string | null = null): boolean {
     const failures = Atomics.add(this.words, this.word(slot, FAILURES), 1) + 1;
     const client = address === null ? ALL_CLIENTS : clientKey(address).fingerprint;
     const isFirst = failures === 1 && !this.ejected(slot, now);
-    if (isFirst || this.load(slot, FAILED_CLIENT) !== client) this.store(slot, FAILED_CLIENT, isFirst ? client : ALL_CLIENTS);
-    return most > 0 && failures >= most && this.removeFor(slot, now, secs);
+    const before = this.load(slot, FAILED_CLIENT);
+    const isAnothers = !isFirst && before !== ALL_CLIENTS && before !== client;
+    if (isFirst || isAnothers) this.store(slot, FAILED_CLIENT, isFirst ? client : ALL_CLIENTS);
+    if (most === 0 || failures < most) return false;
+    return this.removeFor(slot, now, secs) || isAnothers;
+  }
+
+  /** Whether all failures since its last response are of one client's requests. */
+  failsOneClient(slot: number): boolean {
+    return this.load(slot, FAILED_CLIENT) !== ALL_CLIENTS;
   }
 
   /** Takes it out for `secs`, however many of its requests in flight succeed. @returns whether it was in. */

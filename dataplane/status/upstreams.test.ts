@@ -16,10 +16,10 @@ async function start() {
   const post = (...addresses: string[]) =>
     fixture.table.post(routeOf('a.test', addresses[0], { upstreams: addresses.map((address) => ({ address })) }));
   await post(ONE, TWO);
-  const fail = (address: string): void => {
+  const fail = (address: string, client: string | null = null): void => {
     const now = systemClock.now();
     const slot = targets.claim(targetKey(address, false), now);
-    while (!targets.failed(slot, now));
+    while (!targets.failed(slot, now, 3, 10, client));
     upstreams.changed({ address, tls: false, transport: '', healthy: false, reason: 'connection refused' });
     const failure = { address, tls: false, transport: '', count: 3, code: 'refused', reason: 'connection refused', at: now };
     upstreams.record({ domains: [], targets: [failure] });
@@ -41,4 +41,22 @@ test('a survey counts all targets, and names the pools that lack some with the r
   assert.equal(pool?.out[0]?.failure?.count, 3);
   await post(TWO);
   assert.deepEqual(await upstreams.survey(), { summary: { count: 1, healthy: 1, out: [] }, pools: [] });
+});
+
+test('that all failures are of one client’s requests is part of the reason', async () => {
+  const { fixture, upstreams, fail } = await start();
+  using _ = fixture;
+  fail(ONE, '192.0.2.1');
+  assert.equal(upstreams.find(ONE, false)?.reason, "connection refused (3 in a row, all of one client's requests)");
+});
+
+test('a change is one for all clients unless a target was out for one client only', async () => {
+  const { fixture, upstreams } = await start();
+  using _ = fixture;
+  const changed = (healthy: boolean, forOneClient?: boolean): boolean =>
+    upstreams.changed({ address: ONE, tls: false, healthy, reason: '', ...(forOneClient && { forOneClient }) });
+  assert.deepEqual([changed(false, true), changed(true)], [false, false]);
+  assert.deepEqual([changed(false, true), changed(false), changed(true)], [false, true, true]);
+  assert.deepEqual([changed(false), changed(false, true), changed(true)], [true, false, true]);
+  assert.equal(changed(true), true);
 });

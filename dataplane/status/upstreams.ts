@@ -42,8 +42,8 @@ export type Load = { readonly addresses: readonly AddressLoad[]; readonly routes
 /** Health and load of every target that a route names, from the ledger that all workers share. */
 export class Upstreams {
   private readonly tools: UpstreamsTools;
-  /** Why targets were ejected, as reported by the workers. */
-  private readonly reasons = new Map<string, string>();
+  /** Why targets were ejected, as reported by the workers, and whether only ever for one client. */
+  private readonly reasons = new Map<string, { readonly reason: string; readonly forOneClient: boolean }>();
   private readonly failures = new Map<string, LastFailure>();
   /** Recomputed on demand after a change, not with each change. */
   private known: TargetIndex | null = null;
@@ -59,11 +59,16 @@ export class Upstreams {
     });
   }
 
-  /** A worker ejected a target after consecutive failures, or saw it recover. */
-  changed({ address, tls, id, transport, healthy, reason }: TargetChange): void {
+  /**
+   * A worker ejected a target after consecutive failures, or saw it recover. @returns whether that is so for all clients: failures of one
+   * client's requests say nothing about the target as such.
+   */
+  changed({ address, tls, id, transport, healthy, reason, forOneClient = false }: TargetChange): boolean {
     const name = targetName(address, tls, id, transport);
+    const before = this.reasons.get(name);
     if (healthy) this.reasons.delete(name);
-    else this.reasons.set(name, reason);
+    else this.reasons.set(name, { reason, forOneClient: forOneClient && before?.forOneClient !== false });
+    return healthy ? before?.forOneClient !== true : !forOneClient;
   }
 
   /** Records failures since the last report of a worker. */
@@ -159,7 +164,8 @@ export class Upstreams {
     const { targets, clock } = this.tools;
     const slot = targets.find(target.key);
     if (slot < 0 || !targets.ejected(slot, clock.now())) return null;
-    return `${this.reasons.get(nameOf(target)) ?? 'it failed'} (${targets.failures(slot)} in a row)`;
+    const whose = targets.failsOneClient(slot) ? ", all of one client's requests" : '';
+    return `${this.reasons.get(nameOf(target))?.reason ?? 'it failed'} (${targets.failures(slot)} in a row${whose})`;
   }
 
   private status(target: NamedTarget): UpstreamStatus {

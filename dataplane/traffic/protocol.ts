@@ -272,6 +272,8 @@ export type TargetChange = {
   readonly transport?: string;
   readonly healthy: boolean;
   readonly reason: string;
+  /** Whether it still gets the requests of all clients but one. */
+  readonly forOneClient?: boolean;
 };
 
 /** The counts of a worker since its last report. */

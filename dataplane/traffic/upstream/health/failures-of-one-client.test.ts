@@ -64,6 +64,21 @@ test('such a target is out for the client that it has failed, until it responds 
   );
 });
 
+test('that it is out for all is reported and logged as well, if it fails others after that', async () => {
+  using bad = await crashing('bad');
+  using good = await UpstreamFixture.serving(ok('good'));
+  using proxy = await ProxyFixture.start([site('a.test', bad, good)], LOOPBACK);
+  const reported = () => proxy.targetChanges().map(({ healthy, forOneClient }) => [healthy, forOneClient ?? false]);
+  await crash(proxy, ATTACKER, 2 * FAILURES_TO_EJECT);
+  assert.deepEqual(reported(), [[false, true]]);
+  await crash(proxy, VISITOR, 4);
+  assert.deepEqual(reported().slice(1), [[false, false]]);
+  assert.deepEqual(
+    proxy.log.lines.flatMap(({ message }) => (message.startsWith('target out') ? [message] : [])),
+    ['target out of rotation for one client', 'target out of rotation'],
+  );
+});
+
 test('a target that closes the connections of several clients in a row is out for all', async () => {
   using bad = await crashing('bad');
   using good = await UpstreamFixture.serving(ok('good'));

@@ -251,10 +251,11 @@ export class Endpoint implements TargetName {
       }
     }
     if (!out) return;
+    const forOneClient = tools.targets.failsOneClient(ledgerSlot);
     // Not reported if it is still down when it is tried again.
     if (tools.targets.failures(ledgerSlot) < 2 * failsToReset(passive))
-      tools.log.warn({ target: this.address, failure: failure.code }, 'target out of rotation');
-    this.changed(false, failure.reason);
+      tools.log.warn({ target: this.address, failure: failure.code }, `target out of rotation${forOneClient ? ' for one client' : ''}`);
+    this.changed(false, failure.reason, forOneClient);
   }
 
   /** An established connection was closed or unusable before its request to upgrade was answered: that says nothing about other requests. */
@@ -292,10 +293,11 @@ export class Endpoint implements TargetName {
     return true;
   }
 
-  private changed(healthy: boolean, reason: string): void {
+  private changed(healthy: boolean, reason: string, forOneClient = false): void {
     const { address, serverName, id } = this;
     const transport = this.transport.name !== '' && { transport: this.transport.name };
-    this.tools.targetChanged({ address, tls: serverName !== null, ...(id !== null && { id }), ...transport, healthy, reason });
+    const state = { healthy, reason, ...(forOneClient && { forOneClient }) };
+    this.tools.targetChanged({ address, tls: serverName !== null, ...(id !== null && { id }), ...transport, ...state });
   }
 
   /** Sends the exchange's request as soon as a connection is available. */

@@ -28,3 +28,24 @@ test('a gRPC call, which has no time limit, fails when its target responds to no
   assert.equal(target.connections[0]?.received.filter(({ type }) => type === FRAME.ping).length, 1);
   assert.equal(calls, 1);
 });
+
+test('calls go over another connection when their target responds to nothing any more, also if each client gives up after a while', async () => {
+  let calls = 0;
+  using target = await FrameTargetFixture.serving((connection) => {
+    if (++calls === 1) connection.send(FRAME.settings, FLAG.ack, 0);
+  });
+  using proxy = await h2c(target);
+  for (let nth = 1; target.connections.length < 2; nth++) {
+    assert.ok(nth < 13, 'the connection is used for two minutes');
+    const client = await proxy.connect();
+    client.send(CALL);
+    await eventually('the call', () => calls === nth);
+    proxy.clock.pass(STEP_MS);
+    await whenRead();
+    client.reset();
+    await eventually('the end of the call', () => proxy.ledger.inFlight.total() === 0);
+    proxy.clock.pass(STEP_MS);
+    await whenRead();
+  }
+  assert.equal(target.connections[0]?.received.filter(({ type }) => type === FRAME.ping).length, 1);
+});

@@ -42,3 +42,23 @@ test('a target that no longer responds is found out after a minute, as a call wi
   const states = [29_999, 30_000, 59_999, 60_000].map((now) => liveness.check(now, false, true));
   assert.deepEqual(states, ['alive', 'ping', 'alive', 'gone']);
 });
+
+test('a target that no longer responds is found out also if each of its streams is given up before that', () => {
+  const liveness = new Liveness(0, 'target');
+  const states: string[] = [];
+  for (let now = 1_000; states.at(-1) !== 'gone'; now += 1_000) states.push(liveness.check(now, false, now % 10_000 < 5_000));
+  assert.deepEqual(
+    states.filter((state) => state !== 'alive'),
+    ['ping', 'gone'],
+  );
+  assert.equal(states.length, 60);
+});
+
+test('silence while no stream has been open since the last frame says nothing about a target', () => {
+  const liveness = new Liveness(0, 'target');
+  assert.equal(liveness.check(10_000, false, true), 'alive');
+  assert.equal(liveness.check(20_000, true, false), 'alive');
+  assert.equal(liveness.check(60_000, false, false), 'alive');
+  assert.equal(liveness.check(89_000, false, true), 'alive');
+  assert.equal(liveness.check(90_000, false, true), 'ping');
+});

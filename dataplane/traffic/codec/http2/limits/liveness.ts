@@ -10,8 +10,11 @@ const BETWEEN_MS = { client: 0, target: 360_000 };
 export class Liveness {
   private readonly settingsSentAt: number;
   private readonly betweenMs: number;
+  private readonly isTarget: boolean;
   private hasAcknowledged = false;
   private heardAt: number;
+  /** Whether a target has been silent since a stream was open. Clients may give up, one after the other, before a PING is due. */
+  private owesReply = false;
   /** -1 unless a PING waits for a sign of life. */
   private pingedAt = -1;
   private nextPingAt = 0;
@@ -20,6 +23,7 @@ export class Liveness {
   constructor(now: number, peer: keyof typeof BETWEEN_MS) {
     this.settingsSentAt = now;
     this.betweenMs = BETWEEN_MS[peer];
+    this.isTarget = peer === 'target';
     this.heardAt = now;
   }
 
@@ -34,13 +38,16 @@ export class Liveness {
 
   /** Called periodically. `heard`: whether a frame has arrived since the last call; `busy`: whether a stream is open. */
   check(now: number, heard: boolean, busy: boolean): 'alive' | 'ping' | 'gone' {
-    if (heard || !busy) {
+    if (heard || (!busy && !this.owesReply)) {
       this.heardAt = now;
       this.pingedAt = -1;
+      this.owesReply = false;
       return 'alive';
     }
+    this.owesReply = this.isTarget;
     if (this.pingedAt >= 0) return now - this.pingedAt >= PING_MS ? 'gone' : 'alive';
-    if (now - this.heardAt < SILENCE_MS || now < this.nextPingAt) return 'alive';
+    // gRPC servers allow hardly any PING while no stream is open.
+    if (!busy || now - this.heardAt < SILENCE_MS || now < this.nextPingAt) return 'alive';
     this.pingedAt = now;
     this.nextPingAt = now + this.betweenMs;
     return 'ping';

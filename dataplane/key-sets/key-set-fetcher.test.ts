@@ -145,6 +145,23 @@ test('tokens with unknown keys cause one fetch in ten seconds, and workers alway
   assert.equal(fixture.published.length, before + 2);
 });
 
+test('keys stay in use when the clock is set, and tokens with unknown keys still cause a fetch', async () => {
+  for (const ms of [30 * 24 * HOUR, -30 * 24 * HOUR]) {
+    using fixture = new Fixture();
+    await fixture.want(URL_A);
+    fixture.clock.jump(ms);
+    await fixture.pass(2_000);
+    assert.deepEqual(fixture.set?.keys, KEYS);
+    fixture.sets.wanted(URL_A);
+    await fixture.settled();
+    assert.equal(fixture.fetched.length, 2);
+    assert.deepEqual([fixture.set?.keys, fixture.set?.triedAt], [KEYS, fixture.clock.now()]);
+    fixture.sets.wanted(URL_A);
+    await fixture.settled();
+    assert.equal(fixture.fetched.length, 2);
+  }
+});
+
 test('keys survive a restart, and a file that was damaged is not used', async () => {
   using fixture = new Fixture();
   await fixture.want(URL_A);

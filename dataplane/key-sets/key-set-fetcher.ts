@@ -1,3 +1,4 @@
+import { wasJustFetched } from '../../shared/policy/jwt/just-fetched.ts';
 import type { KeySource } from '../../shared/policy/jwt/key-source.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
 import type { Log } from '../../shared/runtime/log/log.ts';
@@ -12,8 +13,6 @@ const FRESH = { least: 60_000, usual: 600_000, most: 86_400_000 } as const;
 const STALE_MS = 86_400_000;
 /** The pause after a failure (ms), doubled from one to the next. */
 const PAUSE = { first: 1_000, most: 60_000 } as const;
-/** A set is not fetched again this soon after a token named a key that it does not have (ms). */
-const MIN_AGE_MS = 10_000;
 /** How often sets are checked for being due (ms). */
 const TURN_MS = 1_000;
 const MAX_CONCURRENT = 4;
@@ -43,8 +42,9 @@ type State = {
   failure: string | null;
   /** When it was last fetched, whatever the result (ms since 1970). */
   triedAt: number;
-  /** On the monotonic clock. */
+  /** Both on the monotonic clock. */
   dueAt: number;
+  usableUntil: number;
   pauseMs: number;
   fetching: boolean;
   /** Whether workers wait to hear of the next fetch, also if it changes nothing. */
@@ -88,7 +88,7 @@ export class KeySetFetcher {
     const state = this.states.get(name);
     if (state === undefined) return;
     if (state.fetching) state.awaited = true;
-    else if (this.options.clock.now() - state.triedAt < MIN_AGE_MS) this.publish();
+    else if (wasJustFetched(state.triedAt, this.options.clock.now())) this.publish();
     else {
       state.awaited = true;
       state.dueAt = Number.NEGATIVE_INFINITY;
@@ -128,7 +128,9 @@ export class KeySetFetcher {
     // A clock that was set back says nothing about their age.
     const isFresh = saved !== null && age >= 0 && age < saved.freshMs;
     const dueAt = isFresh ? clock.monotonic() + saved.freshMs - age : Number.NEGATIVE_INFINITY;
-    const state = { name, source, saved, failure: null, triedAt: 0, dueAt, pauseMs: PAUSE.first, fetching: false, awaited: false };
+    const usableUntil = clock.monotonic() + (saved?.freshMs ?? 0) + STALE_MS - Math.max(0, age);
+    const times = { triedAt: 0, dueAt, usableUntil, pauseMs: PAUSE.first };
+    const state = { name, source, saved, failure: null, ...times, fetching: false, awaited: false };
     if (this.states.size < MAX_SETS) return state;
     return { ...state, saved: null, dueAt: Number.POSITIVE_INFINITY, failure: `at most ${MAX_SETS} sets of keys are fetched` };
   }
@@ -161,6 +163,7 @@ export class KeySetFetcher {
       state.failure = null;
       state.pauseMs = PAUSE.first;
       state.dueAt = clock.monotonic() + freshMs;
+      state.usableUntil = state.dueAt + STALE_MS;
       if (this.states.get(state.name) === state) this.save();
       if (before.failure !== null) log.info({ url: state.source.url }, 'the keys of tokens are fetched again');
     } catch (error) {
@@ -179,8 +182,8 @@ export class KeySetFetcher {
     this.turn();
   }
 
-  private isUsable({ saved }: State): boolean {
-    return saved !== null && this.options.clock.now() < saved.fetchedAt + saved.freshMs + STALE_MS;
+  private isUsable({ saved, usableUntil }: State): boolean {
+    return saved !== null && this.options.clock.monotonic() < usableUntil;
   }
 
   private save(): void {

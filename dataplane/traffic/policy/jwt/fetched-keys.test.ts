@@ -108,6 +108,15 @@ test('a token from a new key waits until the keys are fetched again', async () =
   );
 });
 
+test('a token from a new key waits also when the clock has been set back since the keys were fetched', async () => {
+  using fixture = await Fixture.start();
+  await fixture.publish({ keys: [keyOf('a', first)] });
+  fixture.proxy.clock.jump(-86_400_000);
+  const waiting = await sent(fixture, asking('b', second));
+  await fixture.publish({ keys: [keyOf('a', first), keyOf('b', second)] });
+  assert.equal(statusOf(await waiting.answer), 200);
+});
+
 test('forged key ids cause one message at a time, a bounded number of requests that wait, and none when keys are new', async () => {
   using fixture = await Fixture.start();
   const keys = [keyOf('a', first)];

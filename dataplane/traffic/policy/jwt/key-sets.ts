@@ -1,3 +1,4 @@
+import { wasJustFetched } from '../../../../shared/policy/jwt/just-fetched.ts';
 import type { Clock } from '../../../../shared/runtime/clock.ts';
 import type { Exchange } from '../../exchange/exchange.ts';
 import { guardExchange } from '../../exchange/faults.ts';
@@ -9,8 +10,6 @@ import { compileVerifier, type Verifier } from './signature.ts';
 const WAIT_MS = 2_000;
 /** How many requests of a worker may wait. Further ones are answered at once. */
 const MAX_WAITING = 256;
-/** A set is not requested again this soon (ms), however many tokens name keys that it does not have. */
-const MIN_AGE_MS = 10_000;
 
 type WaitingRequest = { readonly x: Exchange; readonly decide: () => OwnAnswer | null };
 type KeySet = Omit<PublishedKeySet, 'keys'> & {
@@ -46,7 +45,7 @@ export class KeySets {
     if (this.count >= MAX_WAITING) return false;
     const set = this.sets.get(name);
     if (set === undefined) return true;
-    return set.failure === null && (set.verify === null || this.tools.clock.now() - set.triedAt >= MIN_AGE_MS);
+    return set.failure === null && (set.verify === null || !wasJustFetched(set.triedAt, this.tools.clock.now()));
   }
 
   /** Requests newer keys. The exchange is resumed with the result of `decide` when they are there, or after a while without them. */

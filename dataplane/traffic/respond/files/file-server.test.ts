@@ -416,6 +416,16 @@ test('a directory exists for try_files if it has an index file or is listed, and
   assert.equal(statusOf(await ask('/docs', '', 'GET', others)), 404);
 });
 
+test('a directory that try_files names in the place of the requested file has its index file served, without a slash', async () => {
+  using app = await ProxyFixture.start([route({ try_files: ['{path}', '/docs/'] })]);
+  for (const target of ['/some/view', '/some/view/', '/bare']) {
+    const { line, body } = await ask(target, '', 'GET', app);
+    assert.deepEqual([line, body], ['HTTP/1.1 200 OK', 'the docs'], target);
+  }
+  using own = await ProxyFixture.start([route({ try_files: ['/docs/'] })]);
+  assert.equal(field((await ask('/docs', '', 'GET', own)).head, 'location'), '/docs/');
+});
+
 test('a block has its own root, its own status, or the file server of its site', async () => {
   using blocks = await ProxyFixture.start([
     route({

@@ -56,11 +56,11 @@ class Search {
     if (tried.length === 0) return this.at(path);
     for (const one of tried) {
       if ('status' in one) return one;
-      const found = await this.tried(one.at(path));
+      const found = await this.tried(one.at(path), path);
       if (found !== null) return found;
     }
-    const triesPath = tried.some((one) => 'at' in one && one.at(path).names.join('/') === path.names.join('/'));
-    return (triesPath && !this.slash ? await this.tried({ ...path, slash: true }) : null) ?? MISSING;
+    const triesPath = tried.some((one) => 'at' in one && isSamePlace(one.at(path), path));
+    return (triesPath && !this.slash ? await this.tried({ ...path, slash: true }, path) : null) ?? MISSING;
   }
 
   private async at({ names, slash }: FilePath): Promise<FindResult> {
@@ -73,10 +73,11 @@ class Search {
   }
 
   /** A file, or a directory with something to show if the path ends with a slash; null for neither. */
-  private async tried({ names, slash }: FilePath): Promise<FindResult | null> {
+  private async tried(path: FilePath, requested: FilePath): Promise<FindResult | null> {
+    const { names, slash } = path;
     const opened = await this.open(names);
     if ('refused' in opened) return opened.refused === 'missing' ? null : opened;
-    if ('directory' in opened && slash) return this.triedDirectory(opened.directory, names);
+    if ('directory' in opened && slash) return this.triedDirectory(opened.directory, names, isSamePlace(path, requested));
     if ('file' in opened && !slash) return this.file(opened.file, names);
     if ('file' in opened) this.disk.close(opened.file.fd);
     else closePath(this.disk, opened.directory);
@@ -95,9 +96,10 @@ class Search {
     return (await this.inside(fd, names)) ?? { refused: 'missing', reason: 'the directory has no index file' };
   }
 
-  private async triedDirectory(fd: number, names: readonly string[]): Promise<FindResult | null> {
+  /** `isRequested`: it is not in the place of another file. The index file of such a one needs no slash, but the links of a list do. */
+  private async triedDirectory(fd: number, names: readonly string[], isRequested: boolean): Promise<FindResult | null> {
     const found = await this.inside(fd, names);
-    if (found === null || this.slash) return found;
+    if (found === null || this.slash || (!isRequested && !('listing' in found))) return found;
     if ('file' in found) this.disk.close(found.file.fd);
     else if ('listing' in found) closePath(this.disk, found.listing);
     return { redirect: true };
@@ -137,3 +139,5 @@ class Search {
     return { file, name, coding: null };
   }
 }
+
+const isSamePlace = (one: FilePath, other: FilePath): boolean => one.names.join('/') === other.names.join('/');

@@ -57,7 +57,7 @@ export async function boot(base: DataplaneSettings, { clock, random, log }: Runt
   requireTrustedProxies(wanted.settings);
   requireRoots(wanted.settings.acmeRoot);
   const dns = await dnsSettingsOf(wanted.settings);
-  const atBoot = withClosedPorts(wanted, await closedPorts(wanted.settings, takeover !== null));
+  const atBoot = withClosedPorts(wanted, await closedPorts(wanted.settings, takeover === null ? [] : takeover.ports));
   requireAccessLog(atBoot.settings.accessLog, log);
   return { base, atBoot, dns, keyring, restored, takeover, unwritable };
 }
@@ -97,34 +97,35 @@ async function startTakeover(stateDir: string, clock: Clock, log: Log): Promise<
 
 /**
  * Checks that the ports are free: with SO_REUSEPORT, another process on the same port would silently share the traffic. The predecessor of a
- * takeover does so on purpose.
+ * takeover does so on purpose, with those in `shared`; null if it does not say which they are: then workers find out what they can't open.
  * @returns the ports of the config file that can't be opened, and those at an address of the file that the machine does not have: they were
  * saved before they were tried, or were taken since. All of them may be closed if they were saved, because the controller that could correct
  * them needs the Admin API.
- * @throws UsageError for a port of a flag, and if no port of a supervisor's config file can be opened.
+ * @throws UsageError for a port of a flag, if no port of a supervisor's config file can be opened, and if the predecessor listens on others
+ * because of one that can't be opened.
  */
-async function closedPorts(settings: DataplaneSettings, takesOver: boolean): Promise<ClosedPort[]> {
+async function closedPorts(settings: DataplaneSettings, shared: readonly number[] | null): Promise<ClosedPort[]> {
+  if (shared === null) return [];
   const { bind, origins, supervisorGlobals } = settings;
   const all = wantedPorts(trafficSettings(settings));
   const closed: ClosedPort[] = [];
   for (const { port, flag } of all) {
+    // Its sockets are passed on, also to another user.
+    if (shared.includes(port)) continue;
     const isOfFile = (flag === '--http-port' ? origins.httpPort : origins.httpsPort) === 'file';
     try {
       const use = isOfFile ? ownUseOf(settings, port) : null;
       if (use !== null) throw new Error(use);
-      await probePort(bind, port, takesOver);
+      await probePort(bind, port);
     } catch (error) {
       // The machine may no longer have the address that the file names.
       if (isOfFile || (origins.bind === 'file' && isOtherAddress(error))) closed.push(closedPort(port, flag, listenReason(error)));
-      // The predecessor may belong to another user, and pass its sockets on.
-      else if (!takesOver) await listenOrUsageError(flag, () => Promise.reject(error), port);
+      else await listenOrUsageError(flag, () => Promise.reject(error), port);
     }
   }
-  if (closed.length < all.length) return closed;
-  // As above.
-  if (takesOver) return [];
   const [first] = closed;
-  if (supervisorGlobals !== null && first !== undefined)
+  const losesOthers = shared.some((port) => all.every((one) => one.port !== port));
+  if (first !== undefined && (losesOthers || (supervisorGlobals !== null && closed.length === all.length)))
     throw new UsageError(
       `${NAME} dataplane: can't listen on ${first.port}: ${first.reason}; name another with ${first.setting} in the config file`,
     );

@@ -290,7 +290,7 @@ async function giveBack(components: Components, admin: Admin, takeover: Takeover
 
 /** Lets another process take over from this one. */
 function createTakeoverServer(
-  { table, https, cacheFiles, workers }: Components,
+  { table, https, cacheFiles, workers, live }: Components,
   stateDir: string,
   admin: Admin,
   openAdmin: () => Promise<void>,
@@ -316,6 +316,7 @@ function createTakeoverServer(
         return table.reclaim();
       },
       offerListeners: () => workers.offerListeners(join(stateDir, LISTENERS_SOCKET)),
+      ports: () => listenedPorts(trafficSettings(live.settings)).map(({ port }) => port),
       closeAdmin: () => {
         table.refuse();
         return admin.close();

@@ -14,6 +14,7 @@ export class TakeoverClient {
   private readonly path: string;
   private readonly clock: Clock;
   private listenersOffered = false;
+  private openPorts: readonly number[] | null = null;
 
   private constructor(channel: Channel, path: string, clock: Clock) {
     this.channel = channel;
@@ -37,15 +38,22 @@ export class TakeoverClient {
     channel.send('takeover', introduction);
     const released = await successor.expectStep('released');
     if (released === null) return null;
-    const { listeners = null } = released as Released;
+    const { listeners = null, network = null, ports = null } = released as Released;
+    const here = networkNamespace();
     // In another network, such as that of another pod with the same volume, nobody reaches those sockets.
-    successor.listenersOffered = listeners !== null && listeners === networkNamespace();
+    successor.listenersOffered = listeners !== null && listeners === here;
+    successor.openPorts = ports !== null && network !== here ? [] : ports;
     return successor;
   }
 
   /** Whether the predecessor passes its listening sockets to our workers. */
   get offersListeners(): boolean {
     return this.listenersOffered;
+  }
+
+  /** The ports of our network that the predecessor listens on; null if it does not say. */
+  get ports(): readonly number[] | null {
+    return this.openPorts;
   }
 
   /**

@@ -18,6 +18,7 @@ const NO_TAKEOVER: HandoverSteps = {
   release: unused,
   reclaim: unused,
   offerListeners: unused,
+  ports: unused,
   closeAdmin: unused,
   openAdmin: unused,
   leave: unused,

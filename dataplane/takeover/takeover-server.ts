@@ -27,6 +27,8 @@ export type HandoverSteps = {
   reclaim(): void;
   /** Offers the listening sockets to the successor until it is closed; null if that fails. */
   offerListeners(): Promise<{ close(): void } | null>;
+  /** The ports that this process listens on. */
+  ports(): readonly number[];
   closeAdmin(): Promise<void>;
   openAdmin(): Promise<void>;
   /** The successor serves: drain and exit. */
@@ -130,7 +132,8 @@ export class TakeoverServer {
   private async passListeners(channel: Channel): Promise<void> {
     const offer = await this.steps.offerListeners();
     try {
-      channel.send('released', { listeners: offer && networkNamespace() } satisfies Released);
+      const network = networkNamespace();
+      channel.send('released', { listeners: offer && network, network, ports: this.steps.ports() } satisfies Released);
       await channel.expect('serving', SUCCESSOR_START_MS);
     } finally {
       offer?.close();

@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { Dataplane, Folder, TOKEN } from '../testing/dataplane.ts';
 import { ask, visit } from '../testing/http.ts';
 import { freePort } from '../testing/ports.ts';
-import { DATAPLANE, Program, SLUICE } from '../testing/process.ts';
+import { DATAPLANE, Program, run, SLUICE } from '../testing/process.ts';
 import { until } from '../testing/until.ts';
 
 async function taken(): Promise<{ server: Server; port: number }> {
@@ -14,17 +14,21 @@ async function taken(): Promise<{ server: Server; port: number }> {
   return { server, port: (server.address() as AddressInfo).port };
 }
 
-/** Leaves a saved table whose globals name these ports. */
-async function save(stateDir: string, http_port: readonly number[]): Promise<void> {
-  await using first = await Dataplane.start({ stateDir });
+/** A site and globals that name these ports, as a controller sends them after its `epoch`th start. */
+function frameWith(http_port: number | readonly number[], epoch: number): string {
   const lines = [
-    { apply: { controller: 'tests', epoch: 1, revision: 1, based_on: null, sources: ['file'] } },
+    { apply: { controller: 'tests', epoch, revision: 1, based_on: null, sources: ['file'] } },
     { settings: { http_port, bind: '127.0.0.1' } },
     { route: { domain: 'a.test', upstream: null, tls: false, source: 'file', respond: { status: 200, body: 'here' } } },
     { end: { revision: 1 } },
   ];
-  const text = lines.map((line) => `${JSON.stringify(line)}\n`).join('');
-  const answer = await first.admin('POST', '/routes', text, { 'content-type': 'application/x-ndjson' });
+  return lines.map((line) => `${JSON.stringify(line)}\n`).join('');
+}
+
+/** Leaves a saved table whose globals name these ports. */
+async function save(stateDir: string, http_port: readonly number[]): Promise<void> {
+  await using first = await Dataplane.start({ stateDir });
+  const answer = await first.admin('POST', '/routes', frameWith(http_port, 1), { 'content-type': 'application/x-ndjson' });
   assert.equal(answer.status, 200, answer.text);
 }
 
@@ -46,6 +50,11 @@ async function start(
 }
 
 const asked = (port: number, path: string) => ask({ port }, path, { headers: { authorization: `Bearer ${TOKEN}` } });
+
+async function apply(admin: number, body: string): Promise<void> {
+  const headers = { authorization: `Bearer ${TOKEN}`, 'content-type': 'application/x-ndjson' };
+  assert.equal((await ask({ port: admin }, '/routes', { method: 'POST', headers, body })).status, 200);
+}
 
 test('saved ports that can’t be opened are left out, reported and opened when they are free', async () => {
   using folder = new Folder();
@@ -79,15 +88,7 @@ test('with no saved port that can be opened, the Admin API says so and accepts a
   await using _ = await start(stateDir, admin);
   const ready = await asked(admin, '/ready');
   assert.deepEqual([ready.status, JSON.parse(ready.text)], [503, { ready: false, error: 'no port is open' }]);
-  const lines = [
-    { apply: { controller: 'tests', epoch: 2, revision: 1, based_on: null, sources: ['file'] } },
-    { settings: { http_port: free, bind: '127.0.0.1' } },
-    { route: { domain: 'a.test', upstream: null, tls: false, source: 'file', respond: { status: 200, body: 'here' } } },
-    { end: { revision: 1 } },
-  ];
-  const headers = { authorization: `Bearer ${TOKEN}`, 'content-type': 'application/x-ndjson' };
-  const body = lines.map((line) => `${JSON.stringify(line)}\n`).join('');
-  assert.equal((await ask({ port: admin }, '/routes', { method: 'POST', headers, body })).status, 200);
+  await apply(admin, frameWith(free, 2));
   await until('the corrected port to be open', async () => (await visit(free, 'a.test')).text === 'here');
   assert.equal((await asked(admin, '/ready')).status, 200);
   other.server.close();
@@ -103,6 +104,27 @@ test('a successor leaves out a saved port that can’t be opened, and serves the
   assert.deepEqual(await upgrade.exited, { code: 0, signal: null }, upgrade.output + program.output);
   assert.equal((await visit(free, 'a.test')).text, 'here');
   other.server.close();
+});
+
+test('an upgrade gives up no port for one that can’t be opened', async () => {
+  using folder = new Folder();
+  const [served, next, admin, other] = [await freePort(), await freePort(), await freePort(), await taken()];
+  const stateDir = folder.file('state');
+  await save(stateDir, [served]);
+  await using program = await start(stateDir, admin, [SLUICE, 'dataplane']);
+  await apply(admin, frameWith([other.port, next], 2));
+  await program.said(`but stays ${served}: the address is already in use`);
+  const upgrade = await run(['upgrade', '--state-dir', stateDir]);
+  assert.equal(upgrade.code, 1, upgrade.stdout);
+  assert.match(
+    upgrade.stderr,
+    new RegExp(`can't listen on ${other.port}: the address is already in use; name another with http_port in the config file`),
+  );
+  assert.equal((await visit(served, 'a.test')).text, 'here');
+  other.server.close();
+  await until('the ports to be open', async () => (await visit(other.port, 'a.test').catch(() => null))?.text === 'here');
+  assert.equal((await run(['upgrade', '--state-dir', stateDir])).code, 0);
+  for (const port of [other.port, next]) assert.equal((await visit(port, 'a.test')).text, 'here');
 });
 
 test('a port of a flag that can’t be opened is an error', async () => {

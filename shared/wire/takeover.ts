@@ -11,10 +11,11 @@ export const STEP_MS = 10_000;
 export const SUCCESSOR_START_MS = 60_000;
 
 /**
- * `{"released":{"listeners":"net:[4026531840]"}}`: the table is released, and the listening sockets are offered; they belong to that network
- * namespace. Older versions do not offer them.
+ * `{"released":{"listeners":"net:[4026531840]","network":"net:[4026531840]","ports":[80,443]}}`: the table is released, and the process listens
+ * on these ports of that network namespace. `listeners` is the same namespace if the sockets are offered. Older versions do not offer them, or
+ * do not name the ports.
  */
-export type Released = { readonly listeners?: string | null };
+export type Released = { readonly listeners?: string | null; readonly network?: string | null; readonly ports?: readonly number[] };
 
 /** The response to `{"describe":{}}`. */
 export type InstanceDescription = {

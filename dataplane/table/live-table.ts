@@ -270,11 +270,13 @@ export class LiveTable {
 
   /**
    * Gives the saved table to another process. Changes wait until `reclaim`, or fail at `refuse` or `close`. Resolves when none is in
-   * progress. @throws UnsavedError if the unconfirmed sources cannot be saved for the other process.
+   * progress. @throws UnsavedError if the unconfirmed sources, or a table whose file was removed, cannot be saved for the other process.
    */
   release(): Promise<void> {
     return this.lending.lend(async () => {
       await this.saved.check(this.whole);
+      if (this.saved.isIncomplete)
+        throw new UnsavedError('the saved table was removed, and there is no space or permission to save it again');
       await this.saveControllers(withUnconfirmedSources(this.known, this.unconfirmedSources()));
     });
   }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { closeSync, mkdirSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs';
+import { closeSync, ftruncateSync, mkdirSync, mkdtempSync, openSync, rmSync, writeFileSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
@@ -17,14 +17,16 @@ class SmallDisk {
     mkdirSync(this.state);
   }
 
-  /** Writes until nothing more fits. */
-  fill(): void {
+  /** Writes until nothing more fits, or until this many bytes are left. */
+  fill(left = 0): void {
     const file = openSync(this.ballast, 'w');
     const piece = Buffer.alloc(4_096);
+    let written = 0;
     try {
-      for (;;) writeSync(file, piece);
+      for (;;) written += writeSync(file, piece);
     } catch (error) {
       assert.equal((error as NodeJS.ErrnoException).code, 'ENOSPC');
+      if (left > 0) ftruncateSync(file, written - left);
     } finally {
       closeSync(file);
     }
@@ -131,6 +133,24 @@ test('routes in a damaged table are not lost if there is no space to save them a
   disk.empty();
   await fixture.restart();
   assert.equal(fixture.table.counts().routes, 100);
+});
+
+test('a successor gets no table that was removed and does not fit on the disk any more', async (context) => {
+  using disk = new SmallDisk();
+  if (skipped(context, disk)) return;
+  using fixture = await TemporaryTable.start(disk.state);
+  await fixture.table.apply(frameOf({ revision: 1 }, many(2_000)));
+  rmSync(disk.state, { recursive: true });
+  writeFileSync(disk.state, 'no directory');
+  await fixture.table.keepSaved();
+  rmSync(disk.state);
+  mkdirSync(disk.state);
+  disk.fill(60_000);
+  for (let tries = 0; tries < 2; tries++) await assert.rejects(fixture.table.release(), /the saved table was removed/);
+  disk.empty();
+  await fixture.table.release();
+  await fixture.restart();
+  assert.equal(fixture.table.counts().routes, 2_000);
 });
 
 test('that changes can’t be saved is said once and warned about until one is saved again', async (context) => {

@@ -31,6 +31,11 @@ export class SavedWatch {
     ];
   }
 
+  /** Whether the file was removed and could not be saved again, so that it lacks some or all of the table. */
+  get isIncomplete(): boolean {
+    return this.removed;
+  }
+
   /** `everything`: the table as it is served. Nothing else may be saved meanwhile. */
   async check(everything: () => Save): Promise<void> {
     const { store, log } = this;

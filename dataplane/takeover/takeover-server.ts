@@ -114,11 +114,14 @@ export class TakeoverServer {
       channel.send('admin', {});
       await channel.expect('done', STEP_MS);
     } catch (error) {
-      channel.destroy();
+      const reason = error instanceof Error ? error.message : String(error);
+      // A successor that is still there reports it.
+      channel.send('refused', { reason });
+      void channel.end().then(() => channel.destroy());
       this.steps.reclaim();
       if (adminClosed) await this.reopenAdmin();
       this.successor = null;
-      this.log.error({ reason: error instanceof Error ? error.message : String(error) }, 'the takeover failed: this process continues');
+      this.log.error({ reason }, 'the takeover failed: this process continues');
       return;
     }
     // Closing unlinks the socket, so its path is free from here on.

@@ -4,6 +4,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { type Clock, systemClock } from '../../../shared/runtime/clock.ts';
 import type { Snapshot } from '../source.ts';
 import { ANSWER_MS } from './engine/engine.ts';
+import { translate as toRoutes } from './routes/translate.ts';
 import { gist, started, withEngine } from './testing/docker-source.ts';
 import { fakeId } from './testing/fake-container.ts';
 import type { FakeEngine } from './testing/fake-engine.ts';
@@ -281,4 +282,40 @@ test('a source stopped while the engine does not respond ends at once without a 
     await stop();
     assert.deepEqual(snapshots, [], silent);
   }
+});
+
+test('a container that can’t be inspected after its engine has restarted is not used at its last address, which may be another’s', async (t) => {
+  const { engine, next, listen, snapshots } = await started(t, systemClock, toRoutes);
+  engine.run({ ...app(1), health: 'healthy', address: '172.18.0.2' });
+  engine.run({ ...app(2, 'b.example'), health: 'healthy', address: '172.18.0.3' });
+  await next('a.example=healthy b.example=healthy');
+  await engine.stop();
+  engine.change(fakeId(1), { address: '172.18.0.3' });
+  engine.change(fakeId(2), { address: '172.18.0.2' });
+  spoil(engine, fakeId(1));
+  await listen();
+  const addresses = () => {
+    const last = snapshots.at(-1)?.snapshot;
+    return last?.kind === 'listed' ? last.routes.map(({ upstreams }) => upstreams[0]?.address).join(' ') : '';
+  };
+  while (!addresses().endsWith('172.18.0.2:80')) await wait(5);
+  assert.equal(addresses(), '172.18.0.3:80 172.18.0.2:80');
+});
+
+test('a container that started after the last list stays in use if it can’t be inspected any more', async (t) => {
+  const { engine, located, run, next, listen } = withEngine(t);
+  engine.run({ ...app(1), running: false });
+  engine.run(app(2, 'b.example'));
+  await listen();
+  located('d', []);
+  run();
+  await next('b.example=healthy');
+  engine.change(fakeId(1), { running: true });
+  engine.emit('start', fakeId(1));
+  await next('a.example=healthy b.example=healthy');
+  spoil(engine, fakeId(1));
+  engine.emit('rename', fakeId(1));
+  engine.run(app(3, 'c.example'));
+  const { snapshot } = await next('a.example=healthy b.example=healthy c.example=healthy');
+  assert.match(problemsOf(snapshot).join(), /not_inspected/);
 });

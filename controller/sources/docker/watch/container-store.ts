@@ -1,5 +1,5 @@
 import { LABEL_PREFIX } from '../../../../shared/name.ts';
-import { type Container, type Inspection, readContainer } from '../engine/container.ts';
+import { type Container, type ContainerNetwork, type Inspection, readContainer } from '../engine/container.ts';
 import type { ContainerSummary } from '../engine/container-summary.ts';
 import { ANSWER_MS } from '../engine/engine.ts';
 import { EngineFailure } from '../engine/engine-failure.ts';
@@ -20,7 +20,7 @@ type Entry = {
   container: Container;
   /** As JSON, to detect whether an inspection found a change. */
   text: string;
-  /** Its entry in the list when it was inspected; empty after an event, which may have outdated it. */
+  /** Its entry in the list when it was inspected, as JSON; empty if it was not in it. */
   listed: string;
 };
 
@@ -110,7 +110,7 @@ export class ContainerStore {
   replace(listed: readonly ContainerSummary[]): string[] {
     this.lastList = listed;
     const labelled = new Map(listed.filter(({ labels }) => hasOwnLabel(labels)).map((one) => [one.id, JSON.stringify(one)]));
-    for (const [id, text] of labelled) if (this.entries.get(id)?.listed !== text) this.dirty.add(id);
+    for (const [id, text] of labelled) if (this.entries.get(id)?.listed !== text || this.unreadable.has(id)) this.dirty.add(id);
     for (const id of this.unreadable.keys()) if (!labelled.has(id)) this.readable(id);
     return [...this.entries.keys()].filter((id) => !labelled.has(id) && this.remove(id));
   }
@@ -162,21 +162,34 @@ export class ContainerStore {
 
   /** Whether no list is complete without it: routes of an earlier run may be its own, which a list without it could remove. */
   private isNeeded(id: string, listed: ContainerSummary | undefined): boolean {
-    return !this.isComplete && !this.entries.has(id) && !(listed !== undefined && STOPPED.has(listed.state));
+    return !this.isComplete && !this.entries.has(id) && !isStopped(listed);
   }
 
   /** A container can't be inspected. It is tried again after the next list. @returns whether anything changed. */
   private doWithout(id: string, listed: ContainerSummary | undefined, failure: EngineFailure): boolean {
-    const entry = this.entries.get(id);
-    const known = this.unreadable.get(id);
-    if (listed !== undefined && STOPPED.has(listed.state)) {
-      const { labels, state } = listed;
-      const container = readContainer({ Id: id, Name: listed.name, Config: { Labels: labels }, State: { Status: state } });
-      this.entries.set(id, { container: { ...(entry?.container ?? container), status: container.status }, text: '', listed: '' });
-    } else if (entry !== undefined) this.entries.set(id, { ...entry, listed: '' });
+    const isChanged = this.use(listed);
     this.tries.set(id, (this.tries.get(id) ?? 0) + 1);
-    if (known !== undefined) return false;
-    this.unreadable.set(id, { id, name: listed?.name ?? entry?.container.name ?? id.slice(0, 12), reason: failure.message });
+    if (this.unreadable.has(id)) return isChanged;
+    this.unreadable.set(id, { id, name: listed?.name ?? this.get(id)?.name ?? id.slice(0, 12), reason: failure.message });
+    return true;
+  }
+
+  /**
+   * Applies what the list says of a container, as far as that is enough: the ports of a running one are not in it. @returns whether that
+   * is newer than its last inspection.
+   */
+  private use(listed: ContainerSummary | undefined): boolean {
+    const entry = listed && this.entries.get(listed.id);
+    const text = JSON.stringify(listed);
+    if (listed === undefined || entry?.listed === text || (entry === undefined && !isStopped(listed))) return false;
+    const { id, name, labels, state } = listed;
+    const now = readContainer({ Id: id, Name: name, Config: { Labels: labels }, State: { Status: state } });
+    const before = entry?.container ?? now;
+    // Another container may have its last address now.
+    const container = isStopped(listed)
+      ? { ...before, status: now.status }
+      : { ...before, networks: addressesIn(listed) ?? before.networks };
+    this.entries.set(id, { container, text: '', listed: text });
     return true;
   }
 
@@ -218,6 +231,18 @@ function missing(failures: readonly (readonly [string, EngineFailure])[], texts:
   return new EngineFailure(
     `${originOf({ id, name })}${more}: ${failure.message}; no container is used anew until it can be inspected: ${repairOf(name)}`,
   );
+}
+
+const isStopped = (listed: ContainerSummary | undefined): boolean => listed !== undefined && STOPPED.has(listed.state);
+
+/** undefined: the engine lists none. */
+function addressesIn({ networks }: ContainerSummary): ContainerNetwork[] | undefined {
+  const used = networks.filter(({ addresses }) => addresses.length > 0).sort((a, b) => (a.name < b.name ? -1 : 1));
+  if (used.length === 0) return undefined;
+  return used.map(({ id, name, addresses }) => {
+    const find = (isIPv6: boolean): string | null => addresses.find((one) => one.includes(':') === isIPv6) ?? null;
+    return { name, id, ipv4: find(false), ipv6: find(true) };
+  });
 }
 
 export function hasOwnLabel(labels: Readonly<Record<string, string>>): boolean {

@@ -38,7 +38,7 @@ const MAX_UNREADABLE = 100;
 export function createDockerSource({ settings, clock, random, log, translate = toRoutes }: DockerSourceOptions): Source {
   const engine = createEngine(settings.engine, clock);
   const networks = new DataplaneNetworks();
-  const store = new ContainerStore();
+  const store = new ContainerStore(clock);
   const draining = createDraining(
     clock,
     () => publish(),

@@ -14,8 +14,11 @@ import { EngineFailure, engineFailure, LateResponse } from './engine-failure.ts'
 export interface EngineSession {
   /** All containers, running or not. */
   list(): Promise<ContainerSummary[]>;
-  /** `withinMs` is the time limit. @returns undefined if it no longer exists. */
-  inspect(id: string, withinMs?: number): Promise<Dockerode.ContainerInspectInfo | undefined>;
+  /**
+   * `late` is called if there is no response within the time limit, and the response is then used whenever it comes; without it, a late
+   * response is a failure. @returns undefined if the container no longer exists.
+   */
+  inspect(id: string, late?: (failure: EngineFailure) => void): Promise<Dockerode.ContainerInspectInfo | undefined>;
   /**
    * Reports events from now on, and those since `since` (ms since 1970) as far as the engine remembers. Resolves once the engine has
    * started to respond, or after a second, because some engines respond only with the first event. `ended` is called once with the reason
@@ -93,9 +96,9 @@ function session(tools: EngineTools, docker: Dockerode, agent: Agent): EngineSes
       if (!Array.isArray(listed)) throw engineFailure(tools.address, 'list containers', new Error('the response was truncated'));
       return listed.map(readSummary).filter((one) => one !== undefined);
     },
-    inspect: async (id, withinMs) => {
+    inspect: async (id, late) => {
       try {
-        const found = await within(tools, 'inspect a container', docker.getContainer(id).inspect().catch(undefinedIfGone), withinMs);
+        const found = await within(tools, 'inspect a container', docker.getContainer(id).inspect().catch(undefinedIfGone), late);
         if (found === undefined) return undefined;
         if (typeof found?.Id !== 'string') throw new Error('the response was truncated');
         return found;
@@ -147,12 +150,18 @@ function undefinedIfGone(error: unknown): undefined {
   if ((error as { statusCode?: unknown }).statusCode !== 404) throw error;
 }
 
-/** Limits the time for a response. */
-async function within<T>({ clock, address }: EngineTools, what: string, answer: Promise<T>, ms = ANSWER_MS): Promise<T> {
-  const late = Promise.withResolvers<never>();
-  const cancel = clock.after(ms, () => late.reject(new LateResponse(ms)));
+/** Limits the time for a response; with `late`, reports when it is over. */
+async function within<T>(
+  { clock, address }: EngineTools,
+  what: string,
+  answer: Promise<T>,
+  late?: (failure: EngineFailure) => void,
+): Promise<T> {
+  const limit = Promise.withResolvers<never>();
+  const failure = () => engineFailure(address, what, new LateResponse(ANSWER_MS));
+  const cancel = clock.after(ANSWER_MS, () => (late ? late(failure()) : limit.reject(failure())));
   try {
-    return await Promise.race([answer, late.promise]);
+    return await Promise.race([answer, limit.promise]);
   } catch (error) {
     throw engineFailure(address, what, error);
   } finally {

@@ -1,20 +1,26 @@
 import { LABEL_PREFIX } from '../../../../shared/name.ts';
+import type { Clock } from '../../../../shared/runtime/clock.ts';
 import { type Container, type ContainerNetwork, type Inspection, readContainer } from '../engine/container.ts';
 import type { ContainerSummary } from '../engine/container-summary.ts';
-import { ANSWER_MS } from '../engine/engine.ts';
 import { EngineFailure } from '../engine/engine-failure.ts';
 import { originOf } from '../routes/site-reading.ts';
+import { type InProgress, Inspections } from './inspections.ts';
 
 /** How many containers are inspected at a time: an engine that is starting containers has other work too. */
 const INSPECTIONS_AT_ONCE = 8;
 
-/** The time limit for inspecting a container again that could not be inspected the last time (ms): all others wait meanwhile. */
-const AGAIN_MS = 2_000;
-/** Every this many times it is the usual limit, because an engine may always need longer. */
-const PATIENT_EVERY = 4;
-
 /** The part of a session with the engine that is needed here. */
-type Inspector = { inspect(id: string, withinMs?: number): Promise<Inspection | undefined> };
+type Inspector = { inspect(id: string, late?: (failure: EngineFailure) => void): Promise<Inspection | undefined> };
+
+/** undefined: the container no longer exists. */
+type Running = InProgress<Inspection | undefined>;
+
+export type Round = {
+  /** Whether everything known is uncertain, so that containers that may be running are waited for. */
+  readonly isPatient: boolean;
+  /** Called after the round for each container that was not waited for, with whether anything changed. */
+  readonly settled: (changed: boolean) => void;
+};
 
 type Entry = {
   container: Container;
@@ -37,14 +43,15 @@ const STOPPED: ReadonlySet<string> = new Set(['created', 'exited', 'dead', 'remo
 export class ContainerStore {
   private readonly entries = new Map<string, Entry>();
   private readonly dirty = new Set<string>();
-  /** Containers that exited during their inspection, which is therefore outdated. */
-  private readonly overtaken = new Set<string>();
+  private readonly inspections: Inspections<Inspection | undefined>;
   private lastList: readonly ContainerSummary[] = [];
   private readonly unreadable = new Map<string, UnreadableContainer>();
-  /** How often in a row each of those could not be inspected. */
-  private readonly tries = new Map<string, number>();
   /** Whether all labelled containers have been read once, as far as they can be. */
   private isComplete = false;
+
+  constructor(clock: Clock) {
+    this.inspections = new Inspections(clock);
+  }
 
   /** Labelled ones, the oldest first. */
   containers(): Container[] {
@@ -71,8 +78,9 @@ export class ContainerStore {
     return this.entries.size;
   }
 
+  /** Whether there is something to inspect now. */
   hasDirty(): boolean {
-    return this.dirty.size > 0;
+    return this.toInspect().length > 0;
   }
 
   /** An event concerned it: it is inspected in the next round. */
@@ -85,9 +93,14 @@ export class ContainerStore {
     for (const id of this.entries.keys()) this.dirty.add(id);
   }
 
+  /** The session is over: what the engine has not answered is inspected in the next one. */
+  abandon(): void {
+    for (const id of this.inspections.abandon()) this.dirty.add(id);
+  }
+
   /** Its process exited, which takes effect at once. @returns whether it was known to be running. */
   markExited(id: string): boolean {
-    this.overtaken.add(id);
+    this.inspections.outdate(id);
     this.dirty.add(id);
     const entry = this.entries.get(id);
     if (!entry || entry.container.status === 'exited') return false;
@@ -98,7 +111,7 @@ export class ContainerStore {
 
   /** It no longer exists. @returns whether it was known. */
   remove(id: string): boolean {
-    this.overtaken.add(id);
+    this.inspections.outdate(id);
     this.dirty.delete(id);
     return this.forget(id);
   }
@@ -111,30 +124,32 @@ export class ContainerStore {
     this.lastList = listed;
     const labelled = new Map(listed.filter(({ labels }) => hasOwnLabel(labels)).map((one) => [one.id, JSON.stringify(one)]));
     for (const [id, text] of labelled) if (this.entries.get(id)?.listed !== text || this.unreadable.has(id)) this.dirty.add(id);
-    for (const id of this.unreadable.keys()) if (!labelled.has(id)) this.readable(id);
+    for (const id of this.unreadable.keys()) if (!labelled.has(id)) this.unreadable.delete(id);
     return [...this.entries.keys()].filter((id) => !labelled.has(id) && this.remove(id));
   }
 
   /**
    * Inspects the containers found by events or the list. If the engine can't inspect some of several, or the same ones again, they stay as
-   * they were: a damaged container must not stop the discovery of others.
+   * they were: a damaged container must not stop the discovery of others. Nor does one for which the engine takes long.
    * @returns whether anything changed.
    * @throws EngineFailure if the engine fails as a whole, or if it is unknown what a container that may be running was before. Its message
    * is the same each time.
    */
-  async inspectDirty(session: Inspector): Promise<boolean> {
-    const waiting = [...this.dirty];
-    this.dirty.clear();
-    this.overtaken.clear();
+  async inspectDirty(session: Inspector, { isPatient, settled }: Round): Promise<boolean> {
+    const waiting = this.toInspect();
+    for (const id of waiting) this.dirty.delete(id);
     const texts = new Map(this.lastList.map((one) => [one.id, one]));
     let changed = false;
     let inspected = 0;
     const failed = new Map<string, EngineFailure>();
     const one = async () => {
       for (let id = waiting.pop(); id !== undefined; id = waiting.pop()) {
-        const listed = texts.get(id);
         try {
-          if (await this.inspectOne(session, id, listed ? JSON.stringify(listed) : '')) changed = true;
+          const listed = texts.get(id);
+          const waits = this.isNeeded(id, listed) || (isPatient && !isStopped(listed));
+          const noted = await this.inspectOne(session, id, listed, waits ? null : settled);
+          if (noted === undefined) continue;
+          changed ||= noted;
           inspected++;
         } catch (error) {
           if (!(error instanceof EngineFailure && error.isOfRequest)) throw error;
@@ -168,7 +183,6 @@ export class ContainerStore {
   /** A container can't be inspected. It is tried again after the next list. @returns whether anything changed. */
   private doWithout(id: string, listed: ContainerSummary | undefined, failure: EngineFailure): boolean {
     const isChanged = this.use(listed);
-    this.tries.set(id, (this.tries.get(id) ?? 0) + 1);
     if (this.unreadable.has(id)) return isChanged;
     this.unreadable.set(id, { id, name: listed?.name ?? this.get(id)?.name ?? id.slice(0, 12), reason: failure.message });
     return true;
@@ -193,29 +207,49 @@ export class ContainerStore {
     return true;
   }
 
-  private async inspectOne(session: Inspector, id: string, listed: string): Promise<boolean> {
-    const found = await session.inspect(id, (this.tries.get(id) ?? 0) % PATIENT_EVERY === 0 ? ANSWER_MS : AGAIN_MS);
-    if (this.overtaken.has(id)) return false;
-    const wasUnreadable = this.readable(id);
+  /** Those of the dirty ones that are not being inspected: what the engine says of one may be older than its last event. */
+  private toInspect(): string[] {
+    return [...this.dirty].filter((id) => !this.inspections.has(id));
+  }
+
+  /** `settled` is null if it is waited for. @returns whether anything changed; undefined if it takes too long to be waited for. */
+  private async inspectOne(
+    session: Inspector,
+    id: string,
+    listed: ContainerSummary | undefined,
+    settled: Round['settled'] | null,
+  ): Promise<boolean | undefined> {
+    const failed = (failure: EngineFailure) => !running.isOutdated && this.doWithout(id, listed, failure);
+    const late = settled === null ? undefined : (failure: EngineFailure) => settled(failed(failure));
+    const running: Running = this.inspections.start(id, session.inspect(id, late));
+    const end = async () => {
+      const found = await running.result;
+      return !running.isOutdated && this.note(id, found, listed);
+    };
+    if (settled === null || (await this.inspections.endsSoon(running))) return end();
+    if (this.use(listed)) settled(true);
+    void end()
+      .catch((error: unknown) => failed(error instanceof EngineFailure ? error : new EngineFailure(String(error))))
+      .then(settled);
+    return undefined;
+  }
+
+  private note(id: string, found: Inspection | undefined, listed: ContainerSummary | undefined): boolean {
+    const wasUnreadable = this.unreadable.delete(id);
     if (found === undefined) return this.forget(id);
     const container = readContainer(found);
     if (!hasOwnLabel(container.labels)) return this.forget(id);
     const text = JSON.stringify(container);
     const before = this.entries.get(id);
     // Reuses the object of an unchanged container, by which results are cached.
-    this.entries.set(id, { container: before?.text === text ? before.container : container, text, listed });
+    const used = before?.text === text ? before.container : container;
+    this.entries.set(id, { container: used, text, listed: listed ? JSON.stringify(listed) : '' });
     return wasUnreadable || before?.text !== text;
-  }
-
-  /** It can be inspected, or is gone. @returns whether it could not be. */
-  private readable(id: string): boolean {
-    this.tries.delete(id);
-    return this.unreadable.delete(id);
   }
 
   /** @returns whether it was known. */
   private forget(id: string): boolean {
-    this.readable(id);
+    this.unreadable.delete(id);
     return this.entries.delete(id);
   }
 }

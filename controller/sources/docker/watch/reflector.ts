@@ -75,6 +75,7 @@ export class Reflector {
         signal.removeEventListener('abort', end);
         over.abort();
         session.close();
+        this.options.store.abandon();
       }
     } catch (error) {
       if (error instanceof EngineFailure) this.isStale = true;
@@ -112,12 +113,19 @@ export class Reflector {
   private async sync(session: EngineSession, over: AbortSignal): Promise<void> {
     const { store, changed, synced } = this.options;
     const isListing = this.listRequested;
+    const isPatient = this.isStale;
     this.listRequested = false;
     const isKnown = isListing && this.accept(await session.list());
     if (over.aborted) return;
-    const isNew = await store.inspectDirty(session);
+    const isNew = await store.inspectDirty(session, { isPatient, settled: (isNew) => this.settled(isNew) });
     if (isKnown) synced();
     else if (isNew) changed();
+  }
+
+  /** The engine has inspected a container at last, or it is known that it takes long. */
+  private settled(isNew: boolean): void {
+    if (isNew) this.options.changed();
+    this.wake();
   }
 
   /** @returns false if the list does not count yet. */

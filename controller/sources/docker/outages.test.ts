@@ -319,3 +319,16 @@ test('a container that started after the last list stays in use if it can’t be
   const { snapshot } = await next('a.example=healthy b.example=healthy c.example=healthy');
   assert.match(problemsOf(snapshot).join(), /not_inspected/);
 });
+
+test('a container that its engine has restarted no longer drains, although its end was never reported', async (t) => {
+  const { engine, next, listen } = await started(t);
+  engine.run({ ...app(1), stopTimeout: 3_600 });
+  engine.run(app(2, 'b.example'));
+  await next('a.example=healthy b.example=healthy');
+  engine.kill(fakeId(1), '15');
+  await next('a.example=draining b.example=healthy');
+  await engine.stop();
+  engine.change(fakeId(1), { startedAt: '2126-01-01T00:00:00.000000000Z' });
+  await listen();
+  await next('a.example=healthy b.example=healthy');
+});

@@ -80,7 +80,10 @@ test('that is reported after the time limit, but no longer once the engine has r
   await next('a.example=healthy c.example=healthy');
   giveUp();
   const { snapshot } = await next('a.example=healthy c.example=healthy');
-  assert.match(problemsOf(snapshot).join(), /^container 0{11}2 \(0{11}2\): not_inspected: .*no response within 10 s; .*docker rm -f 0{11}2/);
+  assert.match(
+    problemsOf(snapshot).join(),
+    /^container 0{11}2 \(0{11}2\): not_inspected: .*no response within 10 s; .*docker rm -f 0{11}2/,
+  );
   respond(2);
   const after = await next('a.example=healthy b.example=healthy c.example=healthy');
   assert.deepEqual(problemsOf(after.snapshot), []);

@@ -42,7 +42,7 @@ export function createDockerSource({ settings, clock, random, log, translate = t
   const draining = createDraining(
     clock,
     () => publish(),
-    (id) => store.get(id)?.stopTimeoutSecs ?? 0,
+    (id) => store.get(id),
   );
   const retained = new RetainedRoutes(clock, () => publish());
   const changes = createChangeLog(log);

@@ -1,4 +1,6 @@
 import type { Clock } from '../../../../shared/runtime/clock.ts';
+import type { Container } from '../engine/container.ts';
+import { signalNumber } from './stop-signals.ts';
 
 /**
  * A container still running this long after a stop signal is considered to have ignored it (ms), unless it may take longer: then it would
@@ -7,13 +9,24 @@ import type { Clock } from '../../../../shared/runtime/clock.ts';
 export const DRAIN_TIMEOUT_MS = 60_000;
 const AFTER_KILL_MS = 10_000;
 
+/** What decides how long a container drains. */
+type Stoppable = Pick<Container, 'startedAt' | 'stopSignal' | 'stopTimeoutSecs'>;
+
+type Stopping = {
+  readonly signals: ReadonlySet<string>;
+  /** When the last signal was sent, by the engine's clock (ms since 1970), and when the container had started as far as was known. */
+  readonly at: number;
+  readonly startedAt: string | null;
+  readonly cancel: () => void;
+};
+
 /**
  * The containers that are draining: they were sent a stop signal and have not exited yet. The engine has no such state, only the event,
  * so it is remembered here.
  */
 export type Draining = {
-  /** A stop signal was sent. */
-  begin(id: string): void;
+  /** A stop signal was sent, `at` by the engine's clock (ms since 1970). */
+  begin(id: string, signal: string, at: number): void;
   /** It exited, restarted, or no longer exists. @returns whether it was draining. */
   end(id: string): boolean;
   ids(): ReadonlySet<string>;
@@ -21,33 +34,48 @@ export type Draining = {
 };
 
 /**
- * `expired` is called when a container is restored. `stopTimeoutOf`: how long it may take to stop (s). That may become known only later: after
- * a start, signals are repeated before containers are listed.
+ * `expired` is called when a container is restored. `containerOf` is the container as last seen. That may become known only later: after a
+ * start, signals are repeated before containers are listed.
  */
-export function createDraining(clock: Clock, expired: (id: string) => void, stopTimeoutOf: (id: string) => number): Draining {
-  const timers = new Map<string, () => void>();
+export function createDraining(clock: Clock, expired: (id: string) => void, containerOf: (id: string) => Stoppable | undefined): Draining {
+  const stopping = new Map<string, Stopping>();
   const end = (id: string) => {
-    timers.get(id)?.();
-    return timers.delete(id);
+    stopping.get(id)?.cancel();
+    return stopping.delete(id);
+  };
+  /** An engine that ended has reported neither that the container exited nor that it started again. A clock may have been set back. */
+  const hasRestarted = (id: string, { at, startedAt }: Stopping): boolean => {
+    const now = containerOf(id)?.startedAt ?? null;
+    return startedAt !== null && now !== null && now !== startedAt && Date.parse(now) > at;
   };
   return {
-    begin: (id) => {
+    begin: (id, signal, at) => {
+      const signals = new Set(stopping.get(id)?.signals).add(signal);
       end(id);
+      const startedAt = containerOf(id)?.startedAt ?? null;
+      const wait = (ms: number, task: () => void) => stopping.set(id, { signals, at, startedAt, cancel: clock.after(ms, task) });
       const takeBack = () => {
-        timers.delete(id);
+        stopping.delete(id);
         expired(id);
       };
       const afterMinute = () => {
-        const left = stopTimeoutOf(id) * 1_000 + AFTER_KILL_MS - DRAIN_TIMEOUT_MS;
-        if (left > 0) timers.set(id, clock.after(left, takeBack));
+        const left = secsToStop(signals, containerOf(id)) * 1_000 + AFTER_KILL_MS - DRAIN_TIMEOUT_MS;
+        if (left > 0) wait(left, takeBack);
         else takeBack();
       };
-      timers.set(id, clock.after(DRAIN_TIMEOUT_MS, afterMinute));
+      wait(DRAIN_TIMEOUT_MS, afterMinute);
     },
     end,
-    ids: () => new Set(timers.keys()),
+    ids: () => new Set([...stopping].filter(([id, one]) => !hasRestarted(id, one)).map(([id]) => id)),
     stop: () => {
-      for (const id of [...timers.keys()]) end(id);
+      for (const id of [...stopping.keys()]) end(id);
     },
   };
+}
+
+/** The time after which the engine kills it, if one of the signals is that of its stop: others may have been sent for another reason. */
+function secsToStop(signals: ReadonlySet<string>, container: Stoppable | undefined): number {
+  if (container === undefined) return 0;
+  const own = signalNumber(container.stopSignal ?? 'TERM');
+  return [...signals].some((signal) => signalNumber(signal) === own) ? container.stopTimeoutSecs : 0;
 }

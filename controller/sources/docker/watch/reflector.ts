@@ -161,12 +161,12 @@ export class Reflector {
     else if (isDataplane(event.id)) this.relist();
   }
 
-  private apply({ action, id, signal }: EngineEvent): void {
+  private apply({ action, id, signal, at }: EngineEvent): void {
     const { store, draining, changed } = this.options;
     switch (action) {
       case 'kill': {
         if (signal === undefined || !isStopSignal(signal, store.get(id)?.stopSignal ?? null)) return;
-        draining.begin(id);
+        draining.begin(id, signal, at);
         return changed();
       }
       case 'die': {

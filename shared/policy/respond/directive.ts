@@ -24,10 +24,10 @@ export const respondDirective: Grammar<RespondMembers> = {
   answers: true,
   matcher: 'before',
   read({ name, args }, part, { report, sourceWords }, condition) {
-    // As in Caddy, where any path may come first.
-    const [first, second, extra] = args[1] && isBare(args[0], '*') ? args.slice(1) : args;
+    // As in Caddy, where the paths may come first.
+    const [first, second, extra] = args[1] && args[0]?.style === 'bare' && args[0].text === '*' ? args.slice(1) : args;
     if (!first) return;
-    if (isBare(first, '/'))
+    if (first.style === 'bare' && first.text.startsWith('/'))
       return report.error(
         first,
         `respond ${quote(first.text)}: to select a path, write "handle ${unquoted(first.text)} {", respond inside it, and "}"`,
@@ -59,8 +59,6 @@ export const respondDirective: Grammar<RespondMembers> = {
     sourceWords.set(spec, name);
   },
 };
-
-const isBare = (word: Word | undefined, start: string): boolean => word?.style === 'bare' && word.text.startsWith(start);
 
 const isNumber = (word: Word): boolean => word.style === 'bare' && /^\d+$/.test(word.text);
 

@@ -97,10 +97,13 @@ function claim(winners: Map<string, DesiredRoute>, source: string, route: RouteS
   return undefined;
 }
 
+/** Certificates for the same domains replace each other. */
+export const certificateKey = (domains: readonly string[]): string => [...domains].sort().join();
+
 /** One certificate per set of domains, from the source with precedence. */
 function bring(certificates: Map<string, DesiredCertificate>, source: string, certificate: SourceCertificate): void {
   const domains = [...certificate.domains].sort();
-  const key = domains.join();
+  const key = certificateKey(domains);
   if (!certificates.has(key)) certificates.set(key, { domains, source, text: canonical({ ...certificate, domains, source }) });
 }
 

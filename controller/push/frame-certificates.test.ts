@@ -6,6 +6,7 @@ import type { DesiredState } from '../reconcile/reconciler.ts';
 import { NO_CONDITIONS } from './condition-lines.ts';
 import { difference, type Frame, fullFrame } from './frame.ts';
 
+const NOTHING = { routes: new Set<string>(), certificates: new Set<string>() };
 const WHO = { controller: 'c', epoch: 1, reload: false };
 
 /** The desired state of a file with these certificates, given as text by domains. */
@@ -32,7 +33,7 @@ test('a full frame contains every certificate, before the routes', () => {
 test('a difference adds new and changed certificates, and removes those no longer wanted', () => {
   const base = fullFrame(WHO, 1, stateOf({ 'a.example': 'one', 'b.example': 'two', 'c.example': 'three' }), NO_CONDITIONS).becomes;
   const next = stateOf({ 'a.example': 'one', 'b.example': 'other', 'd.example': 'four' });
-  assert.deepEqual(linesOf(difference(WHO, base, 2, next, new Set(), NO_CONDITIONS)), [
+  assert.deepEqual(linesOf(difference(WHO, base, 2, next, NOTHING, NO_CONDITIONS)), [
     'apply',
     'remove_certificate c.example',
     'certificate b.example other',
@@ -40,7 +41,7 @@ test('a difference adds new and changed certificates, and removes those no longe
     'end',
   ]);
   const same = stateOf({ 'a.example': 'one', 'b.example': 'two', 'c.example': 'three' });
-  assert.equal(difference(WHO, base, 2, same, new Set(), NO_CONDITIONS), undefined);
+  assert.equal(difference(WHO, base, 2, same, NOTHING, NO_CONDITIONS), undefined);
 });
 
 test('a different certificate is a change even if all routes are the same', () => {

@@ -48,13 +48,16 @@ export function fullFrame(
   return { lines: { [Symbol.iterator]: lines }, becomes, whole: true };
 }
 
-/** The changes since `base`; `again` are domains to send even if unchanged. @returns undefined if there is nothing to send. */
+/** What is sent even if it is unchanged: the routes of these domains, and the certificates with these keys. */
+export type SentAgain = { readonly routes: ReadonlySet<string>; readonly certificates: ReadonlySet<string> };
+
+/** The changes since `base`. @returns undefined if there is nothing to send. */
 export function difference(
   who: ControllerIdentity,
   base: Acknowledged,
   revision: number,
   state: DesiredState,
-  again: ReadonlySet<string>,
+  again: SentAgain,
   conditions: ConditionLines,
   reload?: ReloadOutcome,
 ): Frame | undefined {
@@ -65,8 +68,8 @@ export function difference(
     ...{ revision, routes: desired.routes, certificates: desired.certificates, settings, problems, listed: base.listed },
     conditions: conditions.becomes,
   };
-  const certificates = certificateLines(base, state);
-  const routes = changedRoutes(base, state, again);
+  const certificates = certificateLines(base, state, again.certificates);
+  const routes = changedRoutes(base, state, again.routes);
   const removed = desired.routes === base.routes ? [] : [...base.routes].filter(([domain]) => !desired.routes.has(domain));
   const lineCount =
     routes.length +
@@ -102,9 +105,9 @@ function changedRoutes(base: Acknowledged, state: DesiredState, again: ReadonlyS
   return [...routes].filter(([domain, { text }]) => base.routes.get(domain)?.text !== text || again.has(domain)).map(([, route]) => route);
 }
 
-function certificateLines(base: Acknowledged, { desired: { certificates } }: DesiredState): string[] {
+function certificateLines(base: Acknowledged, { desired: { certificates } }: DesiredState, again: ReadonlySet<string>): string[] {
   const gone = [...base.certificates].filter(([key]) => !certificates.has(key));
-  const changed = [...certificates].filter(([key, { text }]) => base.certificates.get(key)?.text !== text);
+  const changed = [...certificates].filter(([key, { text }]) => base.certificates.get(key)?.text !== text || again.has(key));
   return [
     ...gone.map(([, { domains, source }]) => `${JSON.stringify({ remove_certificate: { domains, source } })}\n`),
     ...changed.map(([, { text }]) => `{"certificate":${text}}\n`),

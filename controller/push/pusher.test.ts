@@ -166,6 +166,31 @@ test('sends the complete state after a refusal', async (t) => {
   );
 });
 
+test('sends a certificate that was not stored, and no other, every 30 seconds until it is, as after a full disk', async (t) => {
+  const clock = new ManualClock();
+  const certificates = ['a.example', 'b.example'].map((domain) => ({ domains: [domain], certificate: 'chain', private_key: 'key' }));
+  const { dataplane, events, set } = await working(t, stateOf([sampleListing(['a.example'], { certificates })]), undefined, { clock });
+  const applied = async (frames: number): Promise<void> => {
+    while (events.filter(({ kind }) => kind === 'applied').length < frames) await new Promise((resolve) => setImmediate(resolve));
+  };
+  const outcome = (domain: string, result: 'rejected' | 'added') => ({ domains: [domain], result, reason: 'the disk is full' });
+  dataplane.answer = (frame) => dataplane.applied(frame, [], [outcome('a.example', 'rejected'), outcome('b.example', 'added')]);
+  assert.deepEqual((await dataplane.frame(0)).certificates, [['a.example'], ['b.example']]);
+  for (const result of ['rejected', 'added'] as const) {
+    const frames = dataplane.heard.length;
+    dataplane.answer = (frame) => dataplane.applied(frame, [], [outcome('a.example', result)]);
+    await applied(frames);
+    clock.pass(30_000);
+    const { certificates: sent, routes } = await dataplane.frame(frames);
+    assert.deepEqual([sent, routes], [[['a.example']], []]);
+  }
+  await applied(3);
+  clock.pass(30_000);
+  set(stateOf([sampleListing(['a.example', 'c.example'], { certificates })]));
+  const last = await dataplane.frame(3);
+  assert.deepEqual([last.certificates, domainsOf(last)], [[], ['c.example']]);
+});
+
 test('sends a manually changed route again at once', async (t) => {
   const { dataplane } = await working(t, file('a.example', 'b.example'));
   const first = await dataplane.frame(0);

@@ -5,12 +5,16 @@ import { type Backoff, createBackoff } from '../../shared/runtime/backoff.ts';
 import { type Clock, sleep } from '../../shared/runtime/clock.ts';
 import type { Random } from '../../shared/runtime/random.ts';
 import type { ADDED_LINES, Applied, ReloadOutcome, StreamLine, TargetReport } from '../../shared/wire/apply.ts';
+import { certificateKey } from '../desired/desire.ts';
 import type { DesiredState } from '../reconcile/reconciler.ts';
 import { type ConditionLines, type ConditionsSource, conditionLines, NOTHING_TOLD, type ToldConditions } from './condition-lines.ts';
 import { type Acknowledged, type ControllerIdentity, difference, type Frame, fullFrame, needsFullFrame } from './frame.ts';
 
-/** How often a domain that another controller owns is requested again, since the owner may have gone. */
-const CONFLICT_RETRY_MS = 30_000;
+/**
+ * How often a domain that another controller owns is requested again, since the owner may have gone, and a certificate that was not stored
+ * is sent again, since the disk may have space again.
+ */
+const RETRY_MS = 30_000;
 /** Changes found by a reload are sent in the frame that answers it; other frames wait this long for it at most. */
 const RELOAD_PAUSE_MS = 1_000;
 /** Conditions are sent at most this often: the health of a target may change many times a second. */
@@ -124,6 +128,9 @@ class Session {
   private readonly nextRevision: () => number;
   private readonly again = new Set<string>();
   private readonly conflicted = new Set<string>();
+  /** The keys of certificates that the data plane did not store, and of those that are to be sent again. */
+  private readonly unstored = new Set<string>();
+  private readonly unstoredAgain = new Set<string>();
   private readonly reloads: ReloadOutcome[] = [];
   private readonly pauses = new Set<() => void>();
   private readonly stopRetry: () => void;
@@ -144,8 +151,9 @@ class Session {
     this.stream = stream;
     this.backoff = backoff;
     this.nextRevision = nextRevision;
-    this.stopRetry = options.clock.every(CONFLICT_RETRY_MS, () => {
+    this.stopRetry = options.clock.every(RETRY_MS, () => {
       for (const domain of this.conflicted) this.again.add(domain);
+      for (const key of this.unstored) this.unstoredAgain.add(key);
       this.pump();
     });
   }
@@ -170,6 +178,7 @@ class Session {
       return;
     }
     this.again.clear();
+    this.unstoredAgain.clear();
     this.inFlight = { frame, state, reload };
     this.write(frame).catch((error: unknown) => {
       // The reading side ends with the same failure and reports it.
@@ -197,7 +206,7 @@ class Session {
       base,
       this.nextRevision(),
       state,
-      this.again,
+      { routes: this.again, certificates: this.unstoredAgain },
       this.conditions(base.conditions, this.again.size > 0),
       reload,
     );
@@ -240,13 +249,22 @@ class Session {
     this.takesConditions ||= applied.accepts?.includes(CONDITION) ?? false;
     if (sent.reload) this.reloads.splice(this.reloads.indexOf(sent.reload), 1);
     this.backoff.reset();
-    if (sent.frame.whole) this.conflicted.clear();
-    for (const { domain, result } of applied.results) {
+    this.noteResults(applied, sent.frame.whole);
+    this.options.watch({ kind: 'applied', applied, whole: sent.frame.whole, state: sent.state });
+    this.pump();
+  }
+
+  private noteResults({ results, certificates = [] }: Applied, whole: boolean): void {
+    if (whole) for (const known of [this.conflicted, this.unstored]) known.clear();
+    for (const { domain, result } of results) {
       if (result === 'conflicted') this.conflicted.add(domain);
       else this.conflicted.delete(domain);
     }
-    this.options.watch({ kind: 'applied', applied, whole: sent.frame.whole, state: sent.state });
-    this.pump();
+    for (const { domains, result } of certificates) {
+      const key = certificateKey(domains);
+      if (result === 'conflicted' || result === 'rejected') this.unstored.add(key);
+      else this.unstored.delete(key);
+    }
   }
 
   /** The complete state is correct whatever state the data plane is in. */

@@ -21,12 +21,14 @@ const NOT_THERE = /^(?:no such socket|connection refused)/;
 export function createPushRecorder(address: string, report: Report, log: Log): (event: Event) => void {
   /** Why the last frame was refused. */
   let refusal: string | null = null;
+  const unstored = new Map<string, string>();
   return (event) => {
     switch (event.kind) {
       case 'applied':
         refusal = null;
         report.applied(address, event.applied, event.state);
-        return logApplied(address, event.applied, log);
+        logApplied(address, event.applied, log);
+        return logCertificates(address, event.applied, unstored, log);
       case 'refused':
         refusal = event.error;
         if (report.failed(address, 'refused', event.error))
@@ -55,11 +57,19 @@ function logApplied(address: string, applied: Applied, log: Log): void {
   const of = (result: RouteOutcome['result']) => applied.results.filter((one) => one.result === result);
   const refused = [...of('rejected'), ...of('conflicted')];
   for (const { domain, result, reason } of refused.slice(0, NAMED)) log.warn({ dataplane: address, domain, reason }, `route ${result}`);
-  for (const { domains, result, reason } of (applied.certificates ?? []).slice(0, NAMED)) {
-    if (result === 'rejected' || result === 'conflicted') log.warn({ dataplane: address, domains, reason }, `certificate ${result}`);
-    else if (result !== 'unchanged') log.info({ dataplane: address, domains }, `certificate ${result}`);
-  }
   const counts = { added: of('added').length, changed: of('changed').length, removed: applied.removed.length, refused: refused.length };
   if (Object.values(counts).some((count) => count > 0))
     log.info({ dataplane: address, revision: applied.revision, ...counts }, 'routes applied');
+}
+
+/** `unstored` has the last failure of each certificate, by its domains: they are sent again and again until they are stored. */
+function logCertificates(address: string, { certificates = [] }: Applied, unstored: Map<string, string>, log: Log): void {
+  for (const { domains, result, reason = '' } of certificates.slice(0, NAMED)) {
+    const key = domains.join();
+    const failed = result === 'rejected' || result === 'conflicted';
+    if (failed && unstored.get(key) !== reason) log.warn({ dataplane: address, domains, reason }, `certificate ${result}`);
+    else if (!failed && result !== 'unchanged') log.info({ dataplane: address, domains }, `certificate ${result}`);
+    if (failed) unstored.set(key, reason);
+    else unstored.delete(key);
+  }
 }

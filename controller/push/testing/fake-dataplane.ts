@@ -4,12 +4,14 @@ import type { AddressInfo } from 'node:net';
 import { createInterface } from 'node:readline';
 import type { AdminAddress } from '../../../shared/api/admin-address.ts';
 import type { RouteSpec } from '../../../shared/route.ts';
-import type { Apply, Problem, ReloadOutcome, Remove, RouteCondition, StreamLine } from '../../../shared/wire/apply.ts';
+import type { Apply, CertificateOutcome, Problem, ReloadOutcome, Remove, RouteCondition, StreamLine } from '../../../shared/wire/apply.ts';
 
 /** A frame as received. */
 export type ReceivedFrame = {
   apply: Apply;
   routes: RouteSpec[];
+  /** The domains of each. */
+  certificates: (readonly string[])[];
   removes: Remove[];
   problems: Problem[];
   conditions: RouteCondition[];
@@ -20,6 +22,7 @@ export type ReceivedFrame = {
 type Line = Partial<{
   apply: Apply;
   route: RouteSpec;
+  certificate: { domains: readonly string[] };
   remove: Remove;
   problem: Problem;
   condition: RouteCondition;
@@ -72,6 +75,7 @@ export class FakeDataplane {
   applied(
     frame: ReceivedFrame,
     results: { domain: string; result: 'rejected' | 'conflicted' | 'added'; reason?: string }[] = [],
+    certificates?: readonly CertificateOutcome[],
   ): StreamLine {
     const outcomes = frame.routes.map(({ domain }) => results.find((one) => one.domain === domain) ?? { domain, result: 'added' as const });
     return {
@@ -81,6 +85,7 @@ export class FakeDataplane {
         generation: 1,
         results: outcomes,
         removed: frame.removes.map(({ domain }) => domain),
+        ...(certificates && { certificates }),
         ...(this.accepts && { accepts: this.accepts }),
       },
     };
@@ -112,9 +117,19 @@ export class FakeDataplane {
 
   private receive(frame: ReceivedFrame | undefined, line: Line): ReceivedFrame | undefined {
     if (line.apply)
-      return { apply: line.apply, routes: [], removes: [], problems: [], conditions: [], settings: undefined, reload: undefined };
+      return {
+        apply: line.apply,
+        routes: [],
+        certificates: [],
+        removes: [],
+        problems: [],
+        conditions: [],
+        settings: undefined,
+        reload: undefined,
+      };
     if (!frame) throw new Error('a line before its frame');
     if (line.route) frame.routes.push(line.route);
+    if (line.certificate) frame.certificates.push(line.certificate.domains);
     if (line.remove) frame.removes.push(line.remove);
     if (line.problem) frame.problems.push(line.problem);
     if (line.condition) frame.conditions.push(line.condition);

@@ -6,11 +6,12 @@ export class RejectedCertificates {
   /** By controller, then by domains. */
   private readonly reasons = new Map<string, Map<string, string>>();
 
-  record({ header: { controller, based_on } }: CertificatesFrame, outcomes: readonly CertificateOutcome[]): void {
+  record({ header: { controller, based_on }, certificates }: CertificatesFrame, outcomes: readonly CertificateOutcome[]): void {
     const reasons = based_on === null ? new Map<string, string>() : (this.reasons.get(controller) ?? new Map<string, string>());
+    for (const { domains } of certificates?.removed ?? []) reasons.delete(keyOf(domains));
     for (const { domains, result, reason = result } of outcomes) {
-      if (result === 'rejected' || result === 'conflicted') reasons.set(domains.join(', '), reason);
-      else reasons.delete(domains.join(', '));
+      if (result === 'rejected' || result === 'conflicted') reasons.set(keyOf(domains), reason);
+      else reasons.delete(keyOf(domains));
     }
     this.reasons.set(controller, reasons);
   }
@@ -21,3 +22,5 @@ export class RejectedCertificates {
     );
   }
 }
+
+const keyOf = (domains: readonly string[]): string => [...domains].sort().join(', ');

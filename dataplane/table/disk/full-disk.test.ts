@@ -1,57 +1,10 @@
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
-import { closeSync, ftruncateSync, mkdirSync, mkdtempSync, openSync, rmSync, writeFileSync, writeSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { closeSync, mkdirSync, openSync, rmSync, writeFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
-import { type TestContext, test } from 'node:test';
+import { test } from 'node:test';
+import { SmallDisk, skipped } from '../../../shared/runtime/testing/small-disk.ts';
 import { UnsavedError } from '../table.ts';
 import { frameOf, routeOf, TemporaryTable } from '../testing/temporary-table.ts';
-
-/** A file system of 1 MB that is removed with the test. */
-class SmallDisk {
-  readonly path = mkdtempSync(join(tmpdir(), 'sluice-disk-'));
-  readonly state = join(this.path, 'state');
-  readonly mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=1m', 'none', this.path]).status === 0;
-
-  constructor() {
-    mkdirSync(this.state);
-  }
-
-  /** Writes until nothing more fits, or until this many bytes are left. */
-  fill(left = 0): void {
-    const file = openSync(this.ballast, 'w');
-    const piece = Buffer.alloc(4_096);
-    let written = 0;
-    try {
-      for (;;) written += writeSync(file, piece);
-    } catch (error) {
-      assert.equal((error as NodeJS.ErrnoException).code, 'ENOSPC');
-      if (left > 0) ftruncateSync(file, written - left);
-    } finally {
-      closeSync(file);
-    }
-  }
-
-  empty(): void {
-    rmSync(this.ballast);
-  }
-
-  private get ballast(): string {
-    return join(this.path, 'ballast');
-  }
-
-  [Symbol.dispose](): void {
-    if (this.mounted) assert.equal(spawnSync('umount', [this.path]).status, 0);
-    rmSync(this.path, { recursive: true, force: true });
-  }
-}
-
-function skipped(context: TestContext, disk: SmallDisk): boolean {
-  if (disk.mounted) return false;
-  if (process.env.CI === 'true') assert.fail('a small file system could not be mounted');
-  context.skip('needs permission to mount a small file system');
-  return true;
-}
 
 const many = (count: number) => Array.from({ length: count }, (_, at) => routeOf(`site-${at}.test`, 'up:1', { source: 'file' }));
 
@@ -145,7 +98,8 @@ test('a successor gets no table that was removed and does not fit on the disk an
   await fixture.table.keepSaved();
   rmSync(disk.state);
   mkdirSync(disk.state);
-  disk.fill(60_000);
+  disk.fill();
+  disk.free(15);
   for (let tries = 0; tries < 2; tries++) await assert.rejects(fixture.table.release(), /the saved table was removed/);
   disk.empty();
   await fixture.table.release();

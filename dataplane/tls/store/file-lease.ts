@@ -4,7 +4,7 @@ import * as z from 'zod';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import type { Random } from '../../../shared/runtime/random.ts';
 import type { Lease } from './cert-store.ts';
-import { makePrivateFolder, writeFresh } from './private-file.ts';
+import { discard, makePrivateFolder, writeFresh } from './private-file.ts';
 
 /** The holder of a lock; `instance` is stable over restarts. */
 export type Holder = { readonly instance: string; readonly pid: number };
@@ -44,10 +44,7 @@ export async function acquireLease(folder: string, name: string, ttlMs: number, 
     writeFresh(written, `${JSON.stringify({ owner, until, holder: runtime.holder })}\n`, 0o600);
     return written;
   };
-  const written = write(runtime.clock.now() + ttlMs);
-  const created = link(written, path);
-  rmSync(written, { force: true });
-  if (!created) return null;
+  if (!linked(write(runtime.clock.now() + ttlMs), path)) return null;
   // If other processes acquired and released it in the meantime, our number may not be the highest.
   if (newestOf(folder, name) > mine) {
     rmSync(path, { force: true });
@@ -65,14 +62,16 @@ export async function acquireLease(folder: string, name: string, ttlMs: number, 
   };
 }
 
-/** Creating a link is atomic, unlike creating and writing a file. */
-function link(from: string, to: string): boolean {
+/** Gives a file another name, which is atomic, unlike creating and writing it. @returns false if the name is taken. */
+function linked(from: string, to: string): boolean {
   try {
     linkSync(from, to);
     return true;
   } catch (error) {
     if (error instanceof Error && 'code' in error && error.code === 'EEXIST') return false;
     throw error;
+  } finally {
+    discard(from);
   }
 }
 

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import * as z from 'zod';
 import { type Certificate, readCertificate } from '../../../shared/certificates/certificate.ts';
 import { accepted, type Parsed, refused } from '../../../shared/values/parsed.ts';
-import { makePrivateFolder, syncFolder, writePrivate } from './private-file.ts';
+import { discard, makePrivateFolder, syncFolder, writePrivate } from './private-file.ts';
 
 const CHAIN = 'cert.pem';
 const KEY = 'key.pem';
@@ -150,10 +150,16 @@ export function readMeta(folder: string): PairMeta | null {
  */
 export async function writePairFolder(folder: string, pair: Certificate, meta: PairMeta): Promise<void> {
   makePrivateFolder(folder);
-  await writePrivate(join(folder, KEY + NEW), pair.privateKey);
-  await writePrivate(join(folder, CHAIN + NEW), pair.chain);
-  await writePrivate(join(folder, META + NEW), `${JSON.stringify(meta, null, 2)}\n`);
-  await syncFolder(folder);
+  try {
+    await writePrivate(join(folder, KEY + NEW), pair.privateKey);
+    await writePrivate(join(folder, CHAIN + NEW), pair.chain);
+    await writePrivate(join(folder, META + NEW), `${JSON.stringify(meta, null, 2)}\n`);
+    await syncFolder(folder);
+  } catch (error) {
+    // The next scan would take them for a pair whose renames were interrupted.
+    for (const name of OURS) discard(join(folder, name + NEW));
+    throw error;
+  }
   finishWriting(folder);
   await syncFolder(folder);
 }

@@ -28,6 +28,9 @@ export async function writePrivate(path: string, text: string): Promise<void> {
   try {
     await file.writeFile(text);
     await file.sync();
+  } catch (error) {
+    discard(path);
+    throw error;
   } finally {
     await file.close();
   }
@@ -46,8 +49,20 @@ export function writeFresh(path: string, text: string, mode: number): void {
   try {
     fchmodSync(file, mode);
     writeFileSync(file, text);
+  } catch (error) {
+    discard(path);
+    throw error;
   } finally {
     closeSync(file);
+  }
+}
+
+/** Deletes what a failed write left, which is of no use and may take up the last space of a full disk. */
+export function discard(path: string): void {
+  try {
+    rmSync(path, { force: true });
+  } catch {
+    // The failure of the write says what is wrong with the disk.
   }
 }
 

@@ -1,0 +1,48 @@
+import assert from 'node:assert/strict';
+import { readdirSync } from 'node:fs';
+import { test } from 'node:test';
+import { type Certificate, readCertificate } from '../../../shared/certificates/certificate.ts';
+import { makePair } from '../../../shared/certificates/testing/pairs.ts';
+import { systemRandom } from '../../../shared/runtime/random.ts';
+import { ManualClock } from '../../../shared/runtime/testing/manual-clock.ts';
+import { memoryLog } from '../../../shared/runtime/testing/memory-log.ts';
+import { SmallDisk, skipped } from '../../../shared/runtime/testing/small-disk.ts';
+import { DirectoryStore } from './directory-store.ts';
+
+const FULL = { code: 'ENOSPC' };
+
+async function made(name: string): Promise<Certificate> {
+  const { certificate, privateKey } = await makePair([name]);
+  const read = readCertificate(certificate, privateKey);
+  if (!read.ok) throw new Error(read.reason);
+  return read.value;
+}
+
+const filesIn = (folder: string): string[] =>
+  readdirSync(folder, { recursive: true, withFileTypes: true }).flatMap((entry) => (entry.isFile() ? [entry.name] : []));
+
+test('on a full disk neither a lock nor a certificate leaves files behind, however often it is tried', async (context) => {
+  using disk = new SmallDisk();
+  if (skipped(context, disk)) return;
+  const store = new DirectoryStore(disk.state, { clock: new ManualClock(), random: systemRandom, log: memoryLog() });
+  const [old, next] = [await made('old.test'), await made('next.test')];
+  await store.put({ source: 'acme', domains: ['old.test'], pair: old });
+  const lease = await store.lock('old.test', 30_000);
+  const before = filesIn(disk.state);
+  disk.fill();
+  for (let tries = 0; tries < 5; tries++) {
+    await assert.rejects(store.lock('next.test', 30_000), FULL);
+    await assert.rejects(lease?.renew() ?? Promise.resolve(), FULL);
+  }
+  // The key fits, and the chain does not.
+  disk.free(1);
+  await assert.rejects(store.put({ source: 'acme', domains: ['next.test'], pair: next }), FULL);
+  const { certificates, problems } = await store.list();
+  assert.deepEqual([certificates.map(({ id }) => id), problems], [['acme/old.test'], []]);
+  assert.deepEqual(filesIn(disk.state).sort(), before.sort());
+  disk.empty();
+  assert.notEqual(await store.lock('next.test', 30_000), null);
+  await store.put({ source: 'acme', domains: ['next.test'], pair: next });
+  assert.deepEqual(await store.get('acme/next.test'), next);
+  await store.close();
+});

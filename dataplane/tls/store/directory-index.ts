@@ -136,7 +136,7 @@ export class DirectoryIndex {
       return this.read(id, seen, before);
     } catch (error) {
       if (!(error instanceof UnreadableNowError)) throw error;
-      return { ...(before ?? NOT_READ), reason: error.message };
+      return { ...(before ?? NOT_READ), fingerprint: NOT_READ.fingerprint, reason: error.message };
     }
   }
 

@@ -112,8 +112,11 @@ export function readPair(seen: PairPaths, needsNames = true): Parsed<Certificate
   return read.ok ? accepted({ ...read.value, asWritten: read.value.chain === chain && read.value.privateKey === privateKey }) : read;
 }
 
+/** The same because of its permissions, until someone corrects them. */
+class DeniedError extends UnreadableNowError {}
+
+const DENIED: ReadonlySet<string> = new Set(['EACCES', 'EPERM']);
 const REASONS: Readonly<Record<string, string>> = {
-  EACCES: "can't be read (permission denied); give it to the user that this process runs as",
   ELOOP: 'is a loop of symbolic links; put the file there',
 };
 
@@ -127,6 +130,7 @@ function readText(path: string): Parsed<string> {
     return accepted(readFileSync(path, 'utf8'));
   } catch (error) {
     const code = error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : String(error);
+    if (DENIED.has(code)) throw new DeniedError(`${path} can't be read (permission denied); give it to the user that this process runs as`);
     if (PASSING.has(code)) throw new UnreadableNowError(`${path} can't be read now (${code}); it is tried again`);
     return refused(`${path} ${REASONS[code] ?? `can't be read (${code})`}`);
   }
@@ -134,13 +138,22 @@ function readText(path: string): Parsed<string> {
 
 /** The metadata of a pair; null if it can't be read, since it is not essential. @throws UnreadableNowError */
 export function readMeta(folder: string): PairMeta | null {
-  const text = readText(join(folder, META));
+  const text = readMetaText(folder);
   if (!text.ok) return null;
   try {
     return metaSchema.safeParse(JSON.parse(text.value)).data ?? null;
   } catch {
     // Not JSON: the same as none.
     return null;
+  }
+}
+
+function readMetaText(folder: string): Parsed<string> {
+  try {
+    return readText(join(folder, META));
+  } catch (error) {
+    if (error instanceof DeniedError) return refused(error.message);
+    throw error;
   }
 }
 

@@ -118,6 +118,33 @@ test('an unreadable folder is reported, affects only its own certificates, and i
   assert.deepEqual((await known.list()).problems, []);
 });
 
+test('an ordered certificate whose files become inaccessible is reported, and stays in use', { skip }, async () => {
+  await using disk = new Disk();
+  await disk.place('acme/a.test');
+  const folder = join(disk.root, 'acme/a.test');
+  for (const path of [disk.root, join(disk.root, 'acme'), folder]) chmodSync(path, 0o755);
+  chmodSync(join(folder, 'key.pem'), 0o644);
+  const known = disk.open();
+  assert.equal((await known.list()).certificates.length, 1);
+  // As after chmod -R go-rwx, or chmod -R 600, which takes away the right to enter folders.
+  for (const [path, mode] of [
+    [join(folder, 'key.pem'), 0o644],
+    [folder, 0o755],
+  ] as const) {
+    chmodSync(path, 0o600);
+    await asNobody(async () => {
+      const { certificates, problems } = await known.list();
+      assert.deepEqual(
+        certificates.map(({ id }) => id),
+        ['acme/a.test'],
+      );
+      assert.match(problems[0]?.reason ?? '', /\.pem can't be read \(permission denied\); give it to the user/);
+    });
+    chmodSync(path, mode);
+    assert.deepEqual((await known.list()).problems, []);
+  }
+});
+
 test('a pair behind a dangling link or in an inaccessible folder is reported, and its last version stays in use', {
   skip,
 }, async () => {

@@ -307,6 +307,30 @@ describe('the dashboard', { skip: missingBrowser() }, () => {
     await page.locator('dialog').waitFor({ state: 'detached' });
   });
 
+  test('the chosen result of the search stays in view, below the field, however many there are', async () => {
+    await using shown = await scene.show();
+    const { page } = shown;
+    await page.setViewportSize({ width: 390, height: 260 });
+    await shown.open('#/');
+    await page.keyboard.press('/');
+    await page.keyboard.type('shop');
+    await page.locator('[role=option]').nth(5).waitFor();
+    const edges = async (selector: string): Promise<readonly [top: number, bottom: number]> => {
+      const { y, height } = (await page.locator(selector).boundingBox()) ?? assert.fail(selector);
+      return [y, y + height];
+    };
+    for (const key of [...Array<string>(5).fill('ArrowDown'), ...Array<string>(5).fill('ArrowUp')]) {
+      await page.keyboard.press(key);
+      const [[, field], [top, bottom], [, end]] = [
+        await edges('dialog .line'),
+        await edges('[role=option][aria-selected=true]'),
+        await edges('dialog'),
+      ];
+      assert.ok(field <= top && bottom <= end, `${key}: ${[field, top, bottom, end]}`);
+    }
+    assert.deepEqual(await shown.violations(), []);
+  });
+
   test('over TCP the token is asked once; the view token shows everything but the settings', async () => {
     await using shown = await scene.show(null);
     const { page } = shown;

@@ -9,6 +9,8 @@ import { TEXT } from '../strings.ts';
 /** Finds any host, container, path or address. `hosts`: those that have had visits in the period that is shown. */
 export function Search({ close, hosts }: { close: () => void; hosts: readonly { readonly domain: string }[] }) {
   const dialog = useRef<HTMLDialogElement>(null);
+  /** The chosen one. */
+  const option = useRef<HTMLDivElement>(null);
   const [text, setText] = useState('');
   const [chosen, setChosen] = useState(0);
   const routes = useLoaded<FullRoute[]>('routes?view=full');
@@ -20,6 +22,7 @@ export function Search({ close, hosts }: { close: () => void; hosts: readonly { 
   );
   const found = useMemo(() => find(index, text), [index, text]);
   useLayoutEffect(() => dialog.current?.showModal(), []);
+  useLayoutEffect(() => option.current?.scrollIntoView({ block: 'nearest' }), [found, chosen]);
   const go = (entry: SearchEntry | undefined) => {
     if (entry === undefined) return;
     location.hash = entry.link;
@@ -71,6 +74,7 @@ export function Search({ close, hosts }: { close: () => void; hosts: readonly { 
           <div
             key={`${entry.kind} ${entry.name} ${entry.about}`}
             id={`found-${at}`}
+            ref={at === chosen ? option : null}
             role="option"
             aria-selected={at === chosen}
             onClick={() => go(entry)}

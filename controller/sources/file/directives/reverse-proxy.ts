@@ -58,11 +58,7 @@ function readOptions(lines: readonly Directive[], targets: Target[], draft: Site
     if (read === undefined) {
       const why = CADDY_REVERSE_PROXY.get(name.text);
       if (why !== undefined) report.error(name, `${name.text} of reverse_proxy: ${why}`);
-      else
-        report.error(
-          name,
-          `reverse_proxy has no ${quote(name.text)}${didYouMean(name.text, [...OPTIONS.keys(), ...HEALTH_OPTIONS, ...LIMIT_OPTIONS])}`,
-        );
+      else report.error(name, `reverse_proxy has no ${quote(name.text)}${didYouMean(name.text, REVERSE_PROXY_OPTIONS)}`);
       continue;
     }
     const earlier = REPEATED.includes(name.text) ? undefined : firstOf(seen, name.text);
@@ -96,6 +92,9 @@ const OPTIONS: ReadonlyMap<string, (line: Directive, reading: Reading) => void> 
   ['header_up', changeReader(HEADER_UP_FORM, readHeaderUp)],
   ['header_down', changeReader(HEADER_DOWN_FORM, readHeaderDown)],
 ]);
+
+/** The options of the block. */
+export const REVERSE_PROXY_OPTIONS: readonly string[] = [...OPTIONS.keys(), ...HEALTH_OPTIONS, ...LIMIT_OPTIONS];
 
 /** Options that may be written several times. */
 const REPEATED = ['to', 'header_up', 'header_down'];

@@ -37,6 +37,9 @@ const OPTIONS: ReadonlyMap<string, Option> = new Map([
   ['request_timeout', { form: 'request_timeout <duration>|off', args: 1, read: timeReader('request_timeout_secs', MAX_ANSWER_SECS, true) }],
   ['max_response_header_size', { form: 'max_response_header_size <size>', args: 1, read: readSize }],
 ]);
+/** The options of the block. */
+export const TRANSPORT_OPTIONS: readonly string[] = [...OPTIONS.keys()];
+
 /** Other proxies have the word `http` before the block. */
 const PROTOCOLS = ['h2', 'h2c', 'http/1.1', 'http'];
 

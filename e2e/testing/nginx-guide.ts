@@ -6,7 +6,7 @@ import { REPOSITORY } from './process.ts';
 export type GuideRow = {
   /** Annotations of ingress-nginx, without their prefix and values. */
   readonly theirs: readonly string[];
-  /** What to write instead, by the name of the annotation; empty where there is no equal. */
+  /** What to write instead, by the name of the annotation; empty where there is no equivalent. */
   readonly ours: Readonly<Record<string, string>>;
   /** The text about it. */
   readonly text: string;

@@ -3,7 +3,6 @@ import type { Log } from '../../../shared/runtime/log/log.ts';
 import type { Random } from '../../../shared/runtime/random.ts';
 import type { Publisher } from '../../publish/publisher.ts';
 import type { StoredCertificate } from '../store/cert-store.ts';
-import { describeFileError } from '../store/directory-access.ts';
 import type { DirectoryStore } from '../store/directory-store.ts';
 import { AccountManager } from './acme/account-manager.ts';
 import type { AcmeSettings, IssuedCertificate } from './acme/acme-client.ts';
@@ -16,6 +15,7 @@ import { IssueError } from './issue-error.ts';
 import { readIssued } from './issued-certificate.ts';
 import { OrderCoordinator, type OrderProgress } from './orders/order-coordinator.ts';
 import { certificateId } from './renewal/certificate-id.ts';
+import { inStore, storeError } from './store-error.ts';
 
 export type AcmeIssuerTools = {
   readonly clock: Clock;
@@ -84,7 +84,10 @@ export class AcmeIssuer {
       this.accounts.withClient(async (client) => {
         const checkFailed = this.challengePreference.failed.bind(this.challengePreference, name);
         const types = this.challengePreference.typesFor(name);
-        const issued = await client.issue({ name, replaces, challengeTypes: types, ...order, challengeFailed: checkFailed }, this.solver);
+        // Without its kind, such a failure would count as one on the way to the authority.
+        const remember: OrderProgress['remember'] = (begun) => inStore(name, order.remember(begun));
+        const request = { name, replaces, challengeTypes: types, begun: order.begun, remember, challengeFailed: checkFailed };
+        const issued = await client.issue(request, this.solver);
         await this.store(name, issued);
         if (issued.validatedBy !== null) this.challengePreference.worked(name, issued.validatedBy);
       });
@@ -110,11 +113,7 @@ export class AcmeIssuer {
 
   /** Checks that the certificate could be stored before it is ordered. @throws IssueError. */
   private async prepareStore(name: string): Promise<void> {
-    try {
-      await this.tools.store.prepare();
-    } catch (error) {
-      throw storeError(name, error);
-    }
+    await inStore(name, this.tools.store.prepare());
   }
 
   private async store(name: string, issued: IssuedCertificate): Promise<void> {
@@ -128,9 +127,3 @@ export class AcmeIssuer {
 
 /** ACME failures are IssueErrors by now, so a remaining system error is about our own disk. */
 const isSystemError = (error: unknown): boolean => !(error instanceof IssueError) && error instanceof Error && 'syscall' in error;
-
-const storeError = (name: string, error: unknown): IssueError =>
-  new IssueError(
-    'local',
-    `${name}: the certificate directory can't be used (${describeFileError(error)}); name another one with --cert-dir PATH`,
-  );

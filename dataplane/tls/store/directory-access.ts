@@ -20,6 +20,8 @@ const REASONS: Readonly<Record<string, string>> = {
   EPERM: 'permission denied',
   EROFS: 'the file system is read-only',
   ENOSPC: 'the disk is full',
+  EDQUOT: 'the disk quota is used up',
+  EIO: 'the disk fails',
   ENOTDIR: 'a part of the path is not a directory',
   EEXIST: 'it is not a directory',
   ENOENT: 'no directory can be created there',

@@ -1,5 +1,6 @@
 import type { Log } from '../../../../shared/runtime/log/log.ts';
 import type { Publisher, StateChange } from '../../../publish/publisher.ts';
+import { inStore } from '../store-error.ts';
 import type { Challenge, ChallengeSolver } from './challenge.ts';
 import { SharedTokens, type SharedTokensTools } from './shared-tokens.ts';
 import { tlsAlpnCertificate } from './tls-alpn-certificate.ts';
@@ -30,9 +31,9 @@ export class WorkerSolver implements ChallengeSolver {
   }
 
   async present(challenge: Challenge): Promise<void> {
-    const { type, token } = challenge;
+    const { type, name, token } = challenge;
     this.active.set(token, await toPublished(challenge));
-    await Promise.all([this.publish(), type === 'http-01' && this.shared.put(challenge)]);
+    await Promise.all([this.publish(), type === 'http-01' && inStore(name, this.shared.put(challenge))]);
   }
 
   cleanUp({ token, name }: Challenge): void {

@@ -26,6 +26,8 @@ export class FaultyAcmeServer {
    * path, each is sent once.
    */
   readonly overrides = new Map<string, FaultyAnswer | FaultyAnswer[]>();
+  /** What happens before the response to a path. */
+  readonly before = new Map<string, () => void>();
   /** The requested paths. */
   readonly requested: string[] = [];
   private readonly folder = mkdtempSync(join(tmpdir(), 'odd-authority-'));
@@ -36,6 +38,7 @@ export class FaultyAcmeServer {
     writeFileSync(join(this.folder, 'root.pem'), root);
     server.on('request', ({ url = '' }, response) => {
       this.requested.push(url);
+      this.before.get(url)?.();
       const override = this.overrides.get(url);
       const { status, headers, body = '', endless } = (Array.isArray(override) ? override.shift() : override) ?? this.usual(url);
       response.writeHead(status, { 'replay-nonce': 'a-nonce', 'content-type': 'application/json', ...headers });

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -7,8 +7,11 @@ import { systemRandom } from '../../../../shared/runtime/random.ts';
 import { ManualClock } from '../../../../shared/runtime/testing/manual-clock.ts';
 import { memoryLog } from '../../../../shared/runtime/testing/memory-log.ts';
 import { DirectoryStore } from '../../store/directory-store.ts';
+import { accountName } from '../../store/folder-name.ts';
+import { AccountGoneError } from '../issue-error.ts';
 import { FaultyAcmeServer } from '../testing/faulty-acme-server.ts';
 import { AccountManager } from './account-manager.ts';
+import { newPrivateKey } from './private-key.ts';
 
 test('a damaged account is replaced by a new one, an intact one is reused, and its content is never logged', async () => {
   await using odd = await FaultyAcmeServer.start();
@@ -35,6 +38,73 @@ test('a damaged account is replaced by a new one, an intact one is reused, and i
     }
     assert.match(JSON.stringify(log.lines), /account for the certificate authority is damaged/);
     assert.doesNotMatch(JSON.stringify(log.lines), /PRIVATE KEY|xyzzy/);
+  } finally {
+    await store.close();
+    rmSync(root, { recursive: true, maxRetries: 10 });
+  }
+});
+
+test('no account is registered while its key can not be saved, and one that is being registered keeps its key', async () => {
+  await using odd = await FaultyAcmeServer.start();
+  const root = mkdtempSync(join(tmpdir(), 'accounts-'));
+  const store = new DirectoryStore(root, { clock: new ManualClock(), random: systemRandom, log: memoryLog() });
+  const path = join(root, 'accounts', accountName(odd.settings.directory));
+  const open = async (): Promise<string> => {
+    const accounts = new AccountManager(store, memoryLog());
+    accounts.setAcme(odd.settings);
+    let key = '';
+    await accounts.withClient(async ({ account }) => {
+      key = account.key;
+    });
+    return key;
+  };
+  try {
+    // Nothing can be written under this name.
+    mkdirSync(`${path}.new`, { recursive: true });
+    for (let tries = 0; tries < 3; tries++) await assert.rejects(open());
+    assert.deepEqual(odd.requested, []);
+    rmSync(`${path}.new`, { recursive: true });
+    odd.before.set('/account', () => mkdirSync(`${path}.new`));
+    await assert.rejects(open(), 'the URL of the account can not be saved');
+    odd.before.clear();
+    rmSync(`${path}.new`, { recursive: true });
+    const { next } = JSON.parse(readFileSync(path, 'utf8')) as { next: string };
+    assert.equal(await open(), next);
+    const { key } = JSON.parse(readFileSync(path, 'utf8')) as { key: string };
+    assert.equal(key, next);
+    const asked = odd.requested.length;
+    assert.equal(await open(), next);
+    assert.equal(odd.requested.length, asked, 'it is registered');
+  } finally {
+    await store.close();
+    rmSync(root, { recursive: true, maxRetries: 10 });
+  }
+});
+
+test('an account that is gone is replaced by one with a new key, and stays saved until then', async () => {
+  await using odd = await FaultyAcmeServer.start();
+  const root = mkdtempSync(join(tmpdir(), 'accounts-'));
+  const store = new DirectoryStore(root, { clock: new ManualClock(), random: systemRandom, log: memoryLog() });
+  const path = join(root, 'accounts', accountName(odd.settings.directory));
+  const accounts = new AccountManager(store, memoryLog());
+  accounts.setAcme(odd.settings);
+  const old = { key: newPrivateKey(), url: odd.url('/account/0') };
+  const keys: string[] = [];
+  const use = (): Promise<void> =>
+    accounts.withClient(async ({ account }) => {
+      keys.push(account.key);
+      if (account.key === old.key) throw new AccountGoneError('it was deactivated');
+    });
+  try {
+    await store.putAccount(odd.settings.directory, JSON.stringify(old));
+    odd.overrides.set('/account', { status: 503 });
+    await assert.rejects(use(), /answers 503/);
+    const saved = JSON.parse(readFileSync(path, 'utf8')) as { key: string; next: string };
+    assert.equal(saved.key, old.key);
+    odd.overrides.clear();
+    await use();
+    assert.deepEqual(keys, [old.key, old.key, saved.next]);
+    assert.deepEqual(JSON.parse(readFileSync(path, 'utf8')), { key: saved.next, url: odd.url('/account/1') });
   } finally {
     await store.close();
     rmSync(root, { recursive: true, maxRetries: 10 });

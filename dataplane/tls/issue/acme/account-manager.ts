@@ -4,6 +4,7 @@ import type { Log } from '../../../../shared/runtime/log/log.ts';
 import type { DirectoryStore } from '../../store/directory-store.ts';
 import { AccountGoneError, IssueError } from '../issue-error.ts';
 import { type Account, AcmeClient, type AcmeSettings } from './acme-client.ts';
+import { newPrivateKey } from './private-key.ts';
 
 /** Our account at the authority: registered on first use and kept in the store. */
 export class AccountManager {
@@ -50,34 +51,54 @@ export class AccountManager {
   }
 
   private async open(settings: AcmeSettings): Promise<AcmeClient> {
-    const saved = await this.store.account(settings.directory);
-    if (saved === null) return this.register(settings);
-    const account = parseAccount(saved);
-    // Registering a new account is cheap, and existing certificates do not depend on the old one.
-    if (account === null)
-      this.log.warn({ directory: settings.directory }, 'the saved account for the certificate authority is damaged: registering a new one');
-    return account === null ? this.register(settings) : AcmeClient.open(settings, account);
+    const saved = await this.saved(settings);
+    return saved.account === null ? this.register(settings, saved) : AcmeClient.open(settings, saved.account);
   }
 
   private async reopen(settings: AcmeSettings, { message }: AccountGoneError): Promise<AcmeClient> {
-    const client = await this.register(settings);
+    const { account, next } = await this.saved(settings);
+    // Without an account, the one that is gone is that of the saved key.
+    const client = await this.register(settings, { account, next: account === null ? null : next });
     this.log.warn({ reason: message }, 'registered a new account at the certificate authority');
     return client;
   }
 
-  private async register(settings: AcmeSettings): Promise<AcmeClient> {
-    const client = await AcmeClient.open(settings, null);
+  /**
+   * Its key is saved first: while the disk is full, no account is registered, since each further attempt would register another one. An
+   * authority that knows the key already returns its account (RFC 8555 7.3.1).
+   */
+  private async register(settings: AcmeSettings, { account, next }: SavedAccount): Promise<AcmeClient> {
+    const key = next ?? newPrivateKey();
+    if (next === null) await this.store.putAccount(settings.directory, JSON.stringify({ ...account, next: key }));
+    const client = await AcmeClient.open(settings, { key, url: null });
     await this.store.putAccount(settings.directory, JSON.stringify(client.account));
     return client;
   }
+
+  /** Registering a new account is cheap, and existing certificates do not depend on the old one, so a damaged one counts as none. */
+  private async saved({ directory }: AcmeSettings): Promise<SavedAccount> {
+    const text = await this.store.account(directory);
+    const saved = text === null ? NONE : parseAccount(text);
+    if (saved === null) this.log.warn({ directory }, 'the saved account for the certificate authority is damaged: registering a new one');
+    return saved ?? NONE;
+  }
 }
 
-const accountSchema = z.object({ key: z.string().refine(isKey), url: z.url({ protocol: /^https$/ }) });
+/** Our account, and the key of one that is being registered. */
+type SavedAccount = { readonly account: Account | null; readonly next: string | null };
+const NONE: SavedAccount = { account: null, next: null };
+
+const keySchema = z.string().refine(isKey);
+const accountSchema = z.object({ key: keySchema, url: z.url({ protocol: /^https$/ }) });
+const nextSchema = z.object({ next: keySchema });
 
 /** null if the text is truncated or not ours. It holds a secret, so no error quotes it. */
-function parseAccount(text: string): Account | null {
+function parseAccount(text: string): SavedAccount | null {
   try {
-    return accountSchema.safeParse(JSON.parse(text)).data ?? null;
+    const value: unknown = JSON.parse(text);
+    const account = accountSchema.safeParse(value).data ?? null;
+    const next = nextSchema.safeParse(value).data?.next ?? null;
+    return account === null && next === null ? null : { account, next };
   } catch {
     // Not JSON: as useless as JSON that is not an account.
     return null;

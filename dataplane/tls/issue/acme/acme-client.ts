@@ -39,6 +39,9 @@ export type AcmeSettings = {
 /** An account at an authority: its key in PEM and its URL. */
 export type Account = { readonly key: string; readonly url: string };
 
+/** The same before it is registered, as far as it is known. */
+type NewAccount = { readonly key: string; readonly url: null };
+
 /** An order placed earlier: its URL and the private key in PEM for its certificate. */
 export type ResumableOrder = { readonly url: string; readonly privateKey: string };
 
@@ -80,17 +83,18 @@ export class AcmeClient {
   }
 
   /**
-   * Uses the known account, or registers one. `pollMs`: how long to wait for a validation, and for a certificate.
+   * Uses the known account, or registers one, with the given key or a new one. `pollMs`: how long to wait for a validation, and for a certificate.
    * @throws IssueError whose message says what to do.
    */
-  static async open(settings: AcmeSettings, known: Account | null, pollMs = TOTAL_MS): Promise<AcmeClient> {
+  static async open(settings: AcmeSettings, known: Account | NewAccount | null, pollMs = TOTAL_MS): Promise<AcmeClient> {
     const { directory, rootPath, roots = null, email, binding } = settings;
     const library = await loadAcmeLibrary(rootPath, roots);
     const key = known?.key ?? newPrivateKey();
+    const knownUrl = known?.url ?? null;
     const client = new library.Client({
       directoryUrl: directory,
       accountKey: key,
-      ...(known !== null && { accountUrl: known.url }),
+      ...(knownUrl !== null && { accountUrl: knownUrl }),
       ...(binding !== null && { externalAccountBinding: { kid: binding.kid, hmacKey: binding.key } }),
       ...ONE_ATTEMPT,
     });
@@ -101,7 +105,7 @@ export class AcmeClient {
       return update(data);
     };
     try {
-      if (known === null)
+      if (knownUrl === null)
         await client.createAccount({ termsOfServiceAgreed: true, ...(email !== null && { contact: [`mailto:${email}`] }) });
       return new AcmeClient(library, client, { key, url: client.getAccountUrl() }, pollMs);
     } catch (error) {

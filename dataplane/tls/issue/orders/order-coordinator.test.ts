@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -179,5 +179,29 @@ test('a process that starts deletes an order whose certificate is stored, or tha
     await scene.store('one').write('orders', 'a.test', saved(at));
     await next.deleteOver();
     assert.equal(scene.notes.length, left);
+  }
+});
+
+test('a disk that fails after an order changes neither its success nor the reason of its failure, which may count against limits', async () => {
+  for (const folder of ['.orders', '.locks']) {
+    using scene = new Scene();
+    const log = memoryLog();
+    const store = scene.store('one');
+    const orders = new OrderCoordinator({ store, clock: scene.clock, log });
+    const breakDisk = (): void => {
+      rmSync(join(scene.folder, folder), { recursive: true });
+      writeFileSync(join(scene.folder, folder), '');
+    };
+    const failure = new IssueError('validation', 'a.test: connection refused');
+    const failed = orders.run('a.test', CA, null, async ({ remember }) => {
+      await remember(BEGUN);
+      breakDisk();
+      throw failure;
+    });
+    await assert.rejects(failed, (error) => error === failure);
+    rmSync(join(scene.folder, folder));
+    await orders.run('a.test', CA, null, async () => breakDisk());
+    assert.equal(log.lines.length, 2, folder);
+    await store.close();
   }
 });

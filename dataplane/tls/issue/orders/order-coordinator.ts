@@ -81,7 +81,7 @@ export class OrderCoordinator {
       await this.recordOutcome(name, directory, place({ begun: note?.begun ?? null, remember: write }));
     } finally {
       stop();
-      await acquireLease.release();
+      await this.attemptWrite(name, 'the lease could not be released: it ends in 30 s', acquireLease.release());
     }
   }
 
@@ -110,16 +110,23 @@ export class OrderCoordinator {
       await placed;
     } catch (error) {
       const kind = FINAL_FAILURES.find((each) => error instanceof IssueError && error.kind === each);
-      if (!(error instanceof IssueError) || error instanceof UnfinishedError || kind === undefined) await this.resetTries(name);
+      if (!(error instanceof IssueError) || error instanceof UnfinishedError || kind === undefined)
+        await this.attemptWrite(name, 'an order that goes on could not be saved', this.resetTries(name));
       else {
         const at = clock.now();
         this.failures.set(name, at);
-        await this.write(name, { directory, at, tries: 0, begun: null, failed: { kind, message: error.message } });
+        const failed = { directory, at, tries: 0, begun: null, failed: { kind, message: error.message } };
+        await this.attemptWrite(name, 'a failed order could not be saved: other instances may repeat it', this.write(name, failed));
       }
       throw error;
     }
     this.failures.delete(name);
-    await store.write('orders', name, null);
+    await this.attemptWrite(name, 'a saved order that is over could not be deleted', store.write('orders', name, null));
+  }
+
+  /** What is written after an order does not change its result: whether it counts against the authority's limits is decided. */
+  private async attemptWrite(name: string, failure: string, written: Promise<void>): Promise<void> {
+    await written.catch((error: unknown) => this.tools.log.warn({ name, error: String(error) }, failure));
   }
 
   /** @throws IssueError if another instance has failed since our last failure: we would fail in the same way. */

@@ -239,6 +239,33 @@ test('an order that waits for an unreachable authority is placed immediately on 
   assert.equal(scene.orders.length, 2);
 });
 
+test('a name is no longer failing once someone provides its certificate, or another instance has ordered it', async () => {
+  for (const more of [{ automatic: false }, { automatic: true }]) {
+    const scene = new Scene();
+    scene.issuer.setNames(['a.test']);
+    await scene.settle(new IssueError('validation', 'a.test: connection refused'));
+    assert.deepEqual([...scene.issuer.failing()], ['a.test']);
+    scene.clock.pass(1_000);
+    scene.hold('a.test', 90, more);
+    scene.issuer.certificateChanged('a.test');
+    assert.deepEqual([[...scene.issuer.failing()], scene.uncertified], [[], []]);
+    scene.clock.pass(DAY);
+    assert.equal(scene.orders.length, 1);
+  }
+});
+
+test('a renewal that fails waits even if its certificate was stored in the future, before the time of day was set back', async () => {
+  const scene = new Scene();
+  scene.hold('a.test', 6, { savedAt: scene.clock.now() + 1_000 * DAY });
+  scene.issuer.setNames(['a.test']);
+  scene.clock.pass(5 * DAY);
+  await scene.settle(new IssueError('validation', 'no'));
+  await turn();
+  assert.deepEqual([scene.orders.length, [...scene.issuer.failing()]], [1, ['a.test']]);
+  scene.clock.pass(60_000);
+  assert.equal(scene.orders.length, 2);
+});
+
 test('orders are counted by result', async () => {
   const scene = new Scene();
   scene.issuer.setNames(['a.test']);

@@ -152,12 +152,24 @@ export class OrderScheduler {
     entry.cancel();
     const { clock } = this.tools;
     const held = this.tools.current(name);
+    if (held !== null) this.forgetOvercome(name, held);
     if (held !== null && !held.automatic) return;
     const due = Math.max(held === null ? 0 : this.renewalOf(name, held), this.nextTryOf(name));
     const wait = due - clock.now();
     this.setUncertified(name, held === null && wait > 0);
     if (wait <= 0) return this.enqueue(name);
     entry.cancel = clock.after(Math.min(wait, LONGEST_TIMER_MS), () => this.schedule(name));
+  }
+
+  /** Forgets a failure if the name has got a certificate since: someone provided one, or another instance ordered it. */
+  private forgetOvercome(name: string, { automatic, savedAt }: CurrentCertificate): void {
+    const attempt = this.tools.attempts.get(name);
+    if (attempt === null) return;
+    const failedAt = attempt.nextTry - (attempt.delay ?? 0);
+    // One that was stored in the future, before the time of day was set back, would overcome every failure.
+    if (automatic && (savedAt <= failedAt || savedAt > this.tools.clock.now())) return;
+    this.tools.attempts.set(name, null);
+    this.setUncertified(name, false);
   }
 
   /** If the time of day was set back, perhaps by years, the delay begins again. */

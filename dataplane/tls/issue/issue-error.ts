@@ -15,6 +15,9 @@ export type IssueFailureKind =
   /** A local problem, such as a full disk; the authority was not contacted. */
   | 'local';
 
+/** The longest message (characters): the words of an authority may be of any length. */
+export const MAX_REASON_LENGTH = 2_048;
+
 export class IssueError extends Error {
   readonly kind: IssueFailureKind;
   /** How long the authority asks us to wait (ms); null if it did not say. */
@@ -46,6 +49,9 @@ export class UnfinishedError extends IssueError {
     super('validation', message);
   }
 }
+
+/** The same after the validation: the authority has not processed the order. */
+export class UnissuedError extends UnfinishedError {}
 
 /** The authority does not know our account: it was deleted or deactivated, or the authority lost its data. */
 export class AccountGoneError extends IssueError {

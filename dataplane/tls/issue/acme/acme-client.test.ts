@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { after, beforeEach, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import type { Challenge } from '../challenges/challenge.ts';
-import { IssueError, UnfinishedError } from '../issue-error.ts';
+import { IssueError, UnfinishedError, UnissuedError } from '../issue-error.ts';
 import { FaultyAcmeServer, type FaultyAnswer } from '../testing/faulty-acme-server.ts';
 import { AcmeClient } from './acme-client.ts';
 import { toIssueError } from './describe-failure.ts';
@@ -208,6 +208,19 @@ describe('an authority', async () => {
     assert.deepEqual(
       [failure.kind, failure.message],
       ['validation', 'shop.test: the authority has not been able to verify the name so far'],
+    );
+  });
+
+  test('that processes an order for longer than we wait is working, and the order goes on', async () => {
+    const order = { status: 'ready', authorizations: [], finalize: server.url('/finalize') };
+    const processing = { status: 200, body: { ...order, status: 'processing' } };
+    server.overrides.set('/order', { status: 201, headers: { location: server.url('/order/1') }, body: order });
+    server.overrides.set('/order/1', processing);
+    const failure = await failureWith('/finalize', processing, 100);
+    assert.ok(failure instanceof UnissuedError, failure.message);
+    assert.deepEqual(
+      [failure.kind, failure.message],
+      ['validation', 'shop.test: the authority has verified the name but not issued the certificate so far; the order goes on'],
     );
   });
 

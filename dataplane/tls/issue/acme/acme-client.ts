@@ -3,7 +3,7 @@ import type { Challenge, ChallengeSolver, ChallengeType } from '../challenges/ch
 import { isChallengeType } from '../challenges/challenge.ts';
 import { isWorthTrying } from '../challenges/challenge-preference.ts';
 import type { DnsSettings } from '../dns/dns-settings.ts';
-import { AccountGoneError, ChallengeError, IssueError, UnfinishedError } from '../issue-error.ts';
+import { AccountGoneError, ChallengeError, IssueError, UnfinishedError, UnissuedError } from '../issue-error.ts';
 import { toAccountError, toIssueError } from './describe-failure.ts';
 import { type AcmeLibrary, loadAcmeLibrary } from './library.ts';
 import { PENDING, poll, TOTAL_MS } from './polling.ts';
@@ -152,7 +152,7 @@ export class AcmeClient {
         for (const authorization of await this.client.getAuthorizations(order))
           validatedBy = (await this.authorize(name.replace(/^\*\./, ''), authorization, types, present)) ?? validatedBy;
       const finalized = await this.finalize(order, name, privateKey);
-      const certificate = await poll(async () => this.client.getCertificate(await this.ended(finalized, name)), this.pollMs);
+      const certificate = await this.download(finalized, name);
       return { certificate, privateKey, order: order.url, validatedBy };
     } finally {
       // Only now, because a resumed order may be validated twice: the previous process may have requested it too.
@@ -193,6 +193,16 @@ export class AcmeClient {
     if (order.status === 'processing' || order.status === 'valid') return order;
     const [, csr] = await this.library.crypto.createCsr({ altNames: [name] }, privateKey);
     return this.client.finalizeOrder(order, csr);
+  }
+
+  /** The chain in PEM. An authority that needs longer than we wait, perhaps because someone has to approve the order, is working. */
+  private async download(finalized: Acme.Order, name: string): Promise<string> {
+    try {
+      return await poll(async () => this.client.getCertificate(await this.ended(finalized, name)), this.pollMs);
+    } catch (error) {
+      if (!(error instanceof Error) || error.message !== PENDING) throw error;
+      throw new UnissuedError(`${name}: the authority has verified the name but not issued the certificate so far; the order goes on`);
+    }
   }
 
   /**

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { ManualClock } from '../../../../shared/runtime/testing/manual-clock.ts';
 import { memoryLog } from '../../../../shared/runtime/testing/memory-log.ts';
-import { ChallengeError, IssueError } from '../issue-error.ts';
+import { ChallengeError, IssueError, UnissuedError } from '../issue-error.ts';
 import { type CurrentCertificate, type OrderAttempt, OrderScheduler } from './order-scheduler.ts';
 
 const HOUR = 3_600_000;
@@ -168,9 +168,12 @@ test('the preflight hint is added to the message of a failed validation, and to 
   await turn();
   assert.equal(scene.attempts.get('a.test')?.lastError, 'a.test: connection refused; a.test resolves to 203.0.113.9');
   assert.equal(scene.attempts.get('b.test')?.lastError, 'b.test: no');
-  scene.issuer.setNames(['c.test']);
-  await scene.settle(new ChallengeError('c.test: no such record', 'dns-01', 'dns'));
-  assert.equal(scene.attempts.get('c.test')?.lastError, 'c.test: no such record');
+  for (const failure of [new ChallengeError('no such record', 'dns-01', 'dns'), new UnissuedError('not issued so far')]) {
+    const name = `${failure.message.replaceAll(' ', '-')}.test`;
+    scene.issuer.setNames([name]);
+    await scene.settle(failure);
+    assert.equal(scene.attempts.get(name)?.lastError, failure.message);
+  }
 });
 
 test('a failed order leaves nothing behind if its name is no longer wanted', async () => {

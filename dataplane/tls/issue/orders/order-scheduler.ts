@@ -1,7 +1,7 @@
 import type { Clock } from '../../../../shared/runtime/clock.ts';
 import type { Log } from '../../../../shared/runtime/log/log.ts';
 import type { Random } from '../../../../shared/runtime/random.ts';
-import { ChallengeError, IssueError, type IssueFailureKind } from '../issue-error.ts';
+import { ChallengeError, IssueError, type IssueFailureKind, MAX_REASON_LENGTH, UnissuedError } from '../issue-error.ts';
 import { type Renewable, type RenewalWindow, renewalTime } from '../renewal/renewal-time.ts';
 import { LONGEST_DELAY_MS, retryDelay, withinLifetime } from './retry.ts';
 
@@ -9,9 +9,6 @@ import { LONGEST_DELAY_MS, retryDelay, withinLifetime } from './retry.ts';
 const MAX_CONCURRENT_ORDERS = 10;
 /** Timers are limited to 24 days and stop while a laptop sleeps, so the clock is checked at least this often (ms). */
 const LONGEST_TIMER_MS = 6 * 3_600_000;
-
-/** An authority's error may be of any length. */
-export const MAX_REASON_LENGTH = 2_048;
 
 /** The failed attempts for a name. */
 export type OrderAttempt = {
@@ -266,4 +263,4 @@ export class OrderScheduler {
 
 /** Whether the challenge needed the host to be reachable, so that a preflight hint helps; DNS-01 does not. */
 const needsReachableHost = (failure: IssueError): boolean =>
-  failure.kind === 'validation' && !(failure instanceof ChallengeError && failure.type === 'dns-01');
+  failure.kind === 'validation' && !(failure instanceof UnissuedError) && !(failure instanceof ChallengeError && failure.type === 'dns-01');

@@ -24,7 +24,7 @@ export class IssueError extends Error {
   readonly retryAfterMs: number | null;
 
   constructor(kind: IssueFailureKind, message: string, retryAfterMs: number | null = null) {
-    super(message);
+    super(message.slice(0, MAX_REASON_LENGTH));
     this.kind = kind;
     this.retryAfterMs = retryAfterMs;
   }

@@ -224,6 +224,12 @@ describe('an authority', async () => {
     );
   });
 
+  test('that explains a failure at length is cut short', async () => {
+    const detail = 'no '.repeat(100_000);
+    const body = { type: 'urn:ietf:params:acme:error:rejectedIdentifier', detail };
+    assert.equal((await failureWith('/order', { status: 400, body })).message.length, 2_048);
+  });
+
   test('that declares an order invalid after a while is working, whatever the name and its explanation', async () => {
     const order = { status: 'ready', authorizations: [], finalize: server.url('/finalize') };
     const location = server.url('/order/1');

@@ -224,10 +224,30 @@ describe('an authority', async () => {
     );
   });
 
+  test('that responds with a page, or without what belongs into a response, is reported as not answering in ACME', async () => {
+    const page = { status: 201, headers: { ...HTML, location: server.url('/order/1') }, body: '<h1>down for maintenance</h1>' };
+    for (const [path, answer] of [
+      ['/order', page],
+      ['/authorization', { status: 200, body: {} }],
+      ['/authorization', { status: 200, body: { identifier: { value: 'shop.test' } } }],
+    ] as const) {
+      const { kind, message } = await failureWith(path, answer);
+      assert.deepEqual([kind, message.slice(0, 63)], ['refused', 'shop.test: the certificate authority does not answer in ACME: C']);
+      server.overrides.clear();
+    }
+  });
+
   test('that explains a failure at length is cut short', async () => {
     const detail = 'no '.repeat(100_000);
     const body = { type: 'urn:ietf:params:acme:error:rejectedIdentifier', detail };
     assert.equal((await failureWith('/order', { status: 400, body })).message.length, 2_048);
+  });
+
+  test('that wants a person to agree to new terms of service is reported with the page to open', async () => {
+    const instance = 'https://ca.test/agree';
+    const body = { type: 'urn:ietf:params:acme:error:userActionRequired', detail: 'terms of service have changed', instance };
+    const { kind, message } = await failureWith('/order', { status: 403, body });
+    assert.deepEqual([kind, message], ['refused', `shop.test: terms of service have changed; open ${instance} and agree to it there`]);
   });
 
   test('that declares an order invalid after a while is working, whatever the name and its explanation', async () => {

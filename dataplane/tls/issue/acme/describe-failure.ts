@@ -36,6 +36,9 @@ export function toIssueError(error: unknown, about: string, authority = 'the cer
   const unreachable = UNREACHABLE[code];
   if (unreachable !== undefined) return new IssueError('unreachable', `${authority} can't be reached: ${unreachable}`);
   if (ODD.test(code)) return new IssueError('refused', `${about}: the certificate authority does not answer in ACME: ${message}`);
+  // A response without what belongs there, such as a page of a proxy in front of it.
+  if (error instanceof TypeError && code === '')
+    return new IssueError('refused', `${about}: the certificate authority does not answer in ACME: ${message}`);
   // Any other system or TLS error happened on the way to the authority.
   if (code !== '') return new IssueError('unreachable', `${authority} can't be reached: ${message}`);
   if (/rate ?limit|too many/i.test(message)) return new IssueError('limited', `${about}: ${message}`);
@@ -61,11 +64,17 @@ export function toAccountError(error: unknown, directory: string): IssueError {
   return problemToIssueError(error, directory);
 }
 
-function problemToIssueError({ problem, message }: ProblemError, about: string): IssueError {
+function problemToIssueError({ problem, message, page }: ProblemError, about: string): IssueError {
   // RFC 8555 7.3.6: a deactivated account is reported as unauthorized, as are many other things.
   const ended = problem === 'unauthorized' && /\baccount\b.*\b(deactivated|revoked)\b/i.test(message);
   if (problem === 'accountDoesNotExist' || ended) return new AccountGoneError(message);
   if (problem === 'rateLimited') return new IssueError('limited', `${about}: ${message}`);
+  // RFC 8555 7.3.3: its terms of service have changed, and a person has to agree.
+  if (problem === 'userActionRequired')
+    return new IssueError(
+      'refused',
+      `${about}: ${message}; open ${page ?? 'the website of the certificate authority'} and agree to it there`,
+    );
   if (problem === 'serverInternal') return new IssueError('unreachable', `the certificate authority is not working: ${message}`);
   return new IssueError('refused', `${about}: ${message}`);
 }

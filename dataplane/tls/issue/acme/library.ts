@@ -57,7 +57,7 @@ function readRoots(path: string): string {
 type Answer = {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
-  readonly data?: { readonly type?: string; readonly detail?: string };
+  readonly data?: { readonly type?: string; readonly detail?: string; readonly instance?: string };
 };
 
 /** RFC 8555 6.1: everything goes over HTTPS. */
@@ -90,7 +90,7 @@ function answerOrThrow(error: unknown): unknown {
     );
   // The library retries with a fresh nonce, up to five times (RFC 8555 6.5).
   if (problem === null || problem === 'badNonce') return answer;
-  throw new ProblemError(problem, detail ?? problem);
+  throw new ProblemError(problem, detail ?? problem, answer.data?.instance);
 }
 
 /** Milliseconds from Retry-After, seconds or a date (RFC 9110 10.2.3) relative to the authority's own clock; null if absent. */

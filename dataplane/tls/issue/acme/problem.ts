@@ -4,10 +4,13 @@ const ACME = 'urn:ietf:params:acme:error:';
 export class ProblemError extends Error {
   /** The last part of its type: `rateLimited`, `invalidContact`. */
   readonly problem: string;
+  /** A page that says what to do about it (RFC 8555 7.3.3). */
+  readonly page: string | null;
 
-  constructor(problem: string, detail: string) {
+  constructor(problem: string, detail: string, page: string | null = null) {
     super(detail);
     this.problem = problem;
+    this.page = page;
   }
 }
 

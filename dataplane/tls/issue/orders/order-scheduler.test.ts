@@ -20,6 +20,8 @@ class Scene {
   hint: string | null = null;
   /** The next random number; 0 after that. */
   fractions: number[] = [];
+  /** Settles each order at once; null: the test does. */
+  answer: ((name: string) => Error | undefined) | null = null;
   readonly issuer: OrderScheduler;
 
   constructor() {
@@ -29,17 +31,15 @@ class Scene {
       log: this.log,
       current: (name) => this.held.get(name) ?? null,
       issue: (name, replaces) =>
-        new Promise((resolve, reject) =>
-          this.orders.push({
-            name,
-            replaces,
-            settle: (error) => {
-              if (error !== undefined) return reject(error);
-              this.hold(name, 90);
-              resolve();
-            },
-          }),
-        ),
+        new Promise((resolve, reject) => {
+          const settle = (error?: Error): void => {
+            if (error !== undefined) return reject(error);
+            this.hold(name, 90);
+            resolve();
+          };
+          this.orders.push({ name, replaces, settle });
+          if (this.answer !== null) settle(this.answer(name));
+        }),
       hint: async () => this.hint,
       attempts: {
         get: (name) => this.attempts.get(name) ?? null,
@@ -387,6 +387,54 @@ describe('many names', () => {
     scene.clock.pass(8_000);
     await scene.settle();
     assert.ok(scene.orders.length >= before + 2 + 9, `${scene.orders.length - before} since`);
+  });
+
+  test('share a rate limit without asking again and again for each of them, and renewals come first', async () => {
+    const scene = new Scene();
+    // As at public authorities: 300 orders, and one more every 36 s.
+    const left = () => 300 + Math.floor(scene.clock.monotonic() / 36_000) - issued;
+    let issued = 0;
+    scene.answer = () => {
+      if (left() <= 0) return new IssueError('limited', 'too many new orders', 36_000);
+      issued++;
+      return undefined;
+    };
+    const names = Array.from({ length: 2_000 }, (_, at) => `site-${at}.test`);
+    scene.issuer.setNames(names);
+    const turns = async (count: number): Promise<void> => {
+      for (let at = 0; at < count; at++) await turn();
+    };
+    const pass = async (seconds: number): Promise<void> => {
+      for (let second = 0; second < seconds; second++) {
+        scene.clock.pass(1_000);
+        await turns(4);
+      }
+    };
+    await turns(1_000);
+    assert.equal(issued, 300);
+    await pass(3_600);
+    assert.ok(issued >= 390, `${issued} issued`);
+    assert.ok(scene.orders.length < 2_500, `${scene.orders.length} orders`);
+    assert.equal(scene.issuer.retry('site-1999.test'), true);
+    assert.equal(scene.orders.at(-1)?.name, 'site-1999.test', 'one that is requested is placed at once');
+    await turns(4);
+    const earlier = scene.clock.now() - 3 * DAY;
+    scene.hold('renewed.test', 1, { notBefore: earlier, savedAt: earlier });
+    scene.issuer.setNames([...names, 'renewed.test']);
+    const before = scene.orders.length;
+    await pass(40);
+    assert.ok(scene.orders.slice(before, before + 15).some(({ name }) => name === 'renewed.test'));
+  });
+
+  test('of a rate limit for one name do not wait for it', async () => {
+    const scene = new Scene();
+    scene.answer = (name) => (name.startsWith('bad-') ? new IssueError('limited', 'too many failures', DAY) : undefined);
+    scene.issuer.setNames(Array.from({ length: 40 }, (_, at) => (at < 20 ? `bad-${at}.test` : `site-${at}.test`)));
+    for (let seconds = 0; seconds < 300; seconds++) {
+      for (let turns = 0; turns < 4; turns++) await turn();
+      scene.clock.pass(1_000);
+    }
+    assert.equal(scene.held.size, 20);
   });
 
   test('are retried even if the wall clock and the timer disagree', async () => {

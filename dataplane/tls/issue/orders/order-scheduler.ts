@@ -7,6 +7,12 @@ import { LONGEST_DELAY_MS, retryDelay, withinLifetime } from './retry.ts';
 
 /** Concurrent orders. */
 const MAX_CONCURRENT_ORDERS = 10;
+/**
+ * After this many orders in a row that reached a rate limit, the limit is probably not one of their names but one that all share: then one
+ * order at a time, after a pause of at most this (ms), looks whether there is room again.
+ */
+const MANY_LIMITED = 3;
+const LONGEST_PAUSE_MS = 10_000;
 /** Timers are limited to 24 days and stop while a laptop sleeps, so the clock is checked at least this often (ms). */
 const LONGEST_TIMER_MS = 6 * 3_600_000;
 
@@ -67,7 +73,9 @@ export class OrderScheduler {
   private running = 0;
   /** Consecutive failures to reach the authority. While there are any, only one order at a time probes whether it is back. */
   private unreachable = 0;
-  /** Cancels the backoff for an unreachable authority; null when there is none. */
+  /** Consecutive orders that reached a rate limit. */
+  private limited = 0;
+  /** Cancels the backoff for an unreachable authority or a shared limit; null when there is none. */
   private cancelBackoff: (() => void) | null = null;
   private paused = false;
 
@@ -96,17 +104,17 @@ export class OrderScheduler {
     return another;
   }
 
-  /** Cancels the backoff after a failure and retries now. @returns false when no retry is pending. */
+  /** Places the next order for a name now, if it waits after a failure or behind others. @returns false when none is pending. */
   retry(name: string): boolean {
     const attempt = this.tools.attempts.get(name);
     const entry = this.entries.get(name);
-    if (entry === undefined || attempt === null || this.paused) return false;
+    if (entry === undefined || this.paused || (attempt === null && !this.queue.has(name))) return false;
     // An order in progress needs no retry.
     if (entry.ordering) return true;
-    this.tools.attempts.set(name, { ...attempt, nextTry: this.tools.clock.now() });
+    if (attempt !== null) this.tools.attempts.set(name, { ...attempt, nextTry: this.tools.clock.now() });
     this.cancelBackoff?.();
     this.cancelBackoff = null;
-    this.schedule(name);
+    this.schedule(name, true);
     return true;
   }
 
@@ -143,7 +151,8 @@ export class OrderScheduler {
     for (const name of this.entries.keys()) this.schedule(name);
   }
 
-  private schedule(name: string): void {
+  /** `next`: if it is due, it is ordered before the others. */
+  private schedule(name: string, next = false): void {
     const entry = this.entries.get(name);
     if (entry === undefined || entry.ordering || this.paused) return;
     entry.cancel();
@@ -153,8 +162,9 @@ export class OrderScheduler {
     if (held !== null && !held.automatic) return;
     const due = Math.max(held === null ? 0 : this.renewalOf(name, held), this.nextTryOf(name));
     const wait = due - clock.now();
-    this.setUncertified(name, held === null && wait > 0);
-    if (wait <= 0) return this.enqueue(name);
+    // After a failure it may be in the queue for hours: no handshake waits before its next order is placed.
+    this.setUncertified(name, held === null && (wait > 0 || this.tools.attempts.get(name) !== null));
+    if (wait <= 0) return this.enqueue(name, next);
     entry.cancel = clock.after(Math.min(wait, LONGEST_TIMER_MS), () => this.schedule(name));
   }
 
@@ -184,15 +194,17 @@ export class OrderScheduler {
     return renewalTime(name, held, held.window, this.tools.clock.now());
   }
 
-  private enqueue(name: string): void {
-    this.queue.add(name);
+  private enqueue(name: string, next: boolean): void {
+    const others = next ? [...this.queue] : [];
+    if (next) this.queue.clear();
+    for (const each of [name, ...others]) this.queue.add(each);
     this.startOrders();
   }
 
   private startOrders(): void {
-    const most = this.unreachable > 0 ? 1 : MAX_CONCURRENT_ORDERS;
-    if (this.cancelBackoff !== null) return;
-    for (const name of this.queue) {
+    const most = this.unreachable > 0 || this.isLimitShared ? 1 : MAX_CONCURRENT_ORDERS;
+    if (this.cancelBackoff !== null || this.running >= most) return;
+    for (const name of this.isLimitShared ? this.renewalsFirst() : this.queue) {
       if (this.running >= most || this.paused) return;
       this.queue.delete(name);
       const entry = this.entries.get(name);
@@ -208,6 +220,17 @@ export class OrderScheduler {
     }
   }
 
+  private get isLimitShared(): boolean {
+    return this.limited >= MANY_LIMITED;
+  }
+
+  /** Authorities exempt renewals from most limits, and those can't wait as long as new names. */
+  private renewalsFirst(): Iterable<string> {
+    const isRenewal = (name: string): boolean => this.tools.current(name) !== null;
+    const renewals = [...this.queue].filter(isRenewal);
+    return new Set([...renewals, ...this.queue]);
+  }
+
   private async order(name: string): Promise<void> {
     const { clock, log, attempts } = this.tools;
     const held = this.tools.current(name);
@@ -217,6 +240,7 @@ export class OrderScheduler {
     try {
       await this.tools.issue(name, held?.ariId ?? null);
       this.unreachable = 0;
+      this.limited = 0;
       attempts.set(name, null);
       const result = held === null ? 'issued' : 'renewed';
       this.count(result);
@@ -231,15 +255,7 @@ export class OrderScheduler {
 
   private failed(name: string, failure: IssueError, reason: string): void {
     const { clock, random, log, attempts } = this.tools;
-    if (failure.kind === 'unreachable') {
-      this.unreachable++;
-      const delay = retryDelay('unreachable', this.unreachable, failure.retryAfterMs, random.fraction());
-      this.cancelBackoff?.();
-      this.cancelBackoff = clock.after(delay, () => {
-        this.cancelBackoff = null;
-        this.startOrders();
-      });
-    } else this.unreachable = 0;
+    this.noteFailure(failure);
     const away = failure.kind === 'unreachable';
     const failures = (attempts.get(name)?.failures ?? 0) + (away ? 0 : 1);
     const usual = retryDelay(failure.kind, away ? this.unreachable : failures, failure.retryAfterMs, random.fraction());
@@ -247,6 +263,23 @@ export class OrderScheduler {
     const delay = waitRequested ? usual : withinLifetime(usual, (this.tools.current(name)?.notAfter ?? 0) - clock.now());
     attempts.set(name, { failures, nextTry: clock.now() + delay, delay, lastError: reason.slice(0, MAX_REASON_LENGTH) });
     log.warn({ name, reason, again_in_s: Math.round(delay / 1_000) }, 'no certificate');
+  }
+
+  /** What a failure says about the orders of other names. */
+  private noteFailure({ kind, retryAfterMs }: IssueError): void {
+    this.unreachable = kind === 'unreachable' ? this.unreachable + 1 : 0;
+    if (kind === 'limited') this.limited++;
+    else if (kind !== 'unreachable' && kind !== 'local') this.limited = 0;
+    if (kind === 'unreachable') this.backOff(retryDelay(kind, this.unreachable, retryAfterMs, this.tools.random.fraction()));
+    else if (kind === 'limited' && this.isLimitShared) this.backOff(Math.min(retryAfterMs ?? LONGEST_PAUSE_MS, LONGEST_PAUSE_MS));
+  }
+
+  private backOff(ms: number): void {
+    this.cancelBackoff?.();
+    this.cancelBackoff = this.tools.clock.after(ms, () => {
+      this.cancelBackoff = null;
+      this.startOrders();
+    });
   }
 
   private count(result: OrderResult): void {

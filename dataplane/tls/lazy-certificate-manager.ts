@@ -14,7 +14,12 @@ import { readRootCertificate } from './internal/root.ts';
 import type { AcmeSettings } from './issue/acme/acme-client.ts';
 import { describeFileError, makeReadable, makeWritable } from './store/directory-access.ts';
 
+/** How often a directory that can't be used is checked again (ms). */
+const CHECK_AGAIN_MS = 30_000;
+
 export type LazyCertificateManagerTools = CertificateManagerTools & { readonly certDir: string };
+
+const ADVICE = 'name another one with --cert-dir PATH';
 
 /** The certificate directory can't be used: the message names it, the reason and the remedy. */
 export class CertificateDirectoryError extends Error {}
@@ -27,6 +32,7 @@ export class LazyCertificateManager {
   private acme: AcmeSettings | null = null;
   private local = false;
   private failure: string | null = null;
+  private cancelCheck: () => void = () => undefined;
   private readonly rejected = new RejectedCertificates();
 
   constructor(tools: LazyCertificateManagerTools) {
@@ -81,29 +87,44 @@ export class LazyCertificateManager {
   /** Creates the certificate directory if it is missing, and checks that it can be used. @throws CertificateDirectoryError. */
   requireDirectory(): void {
     const { certDir, log } = this.tools;
-    const advice = 'name another one with --cert-dir PATH';
+    const before = this.failure;
     try {
       makeReadable(certDir);
     } catch (error) {
-      this.failure = `can't use the certificate directory ${certDir} (${describeFileError(error)}); ${advice}`;
-      throw new CertificateDirectoryError(this.failure);
+      throw new CertificateDirectoryError(
+        this.fails(`can't use the certificate directory ${certDir} (${describeFileError(error)}); ${ADVICE}`),
+      );
     }
     try {
       makeWritable(certDir);
-      this.failure = null;
     } catch (error) {
-      this.failure = `can't write the certificate directory ${certDir} (${describeFileError(error)}): its certificates are used, but none can be ordered or posted; ${advice}`;
-      log.warn(this.failure);
+      const reason = describeFileError(error);
+      const failure = `can't write the certificate directory ${certDir} (${reason}): its certificates are used, but none can be ordered or posted; ${ADVICE}`;
+      if (failure !== before) log.warn(failure);
+      this.fails(failure);
+      return;
     }
+    this.cancelCheck();
+    this.failure = null;
+    if (before !== null) log.info({ path: certDir }, 'the certificate directory can be used again');
   }
 
-  /** Logs an unusable directory; orders will then fail with that reason. */
+  /** Keeps a failure for `warnings` until the directory can be used. */
+  private fails(failure: string): string {
+    this.failure = failure;
+    this.cancelCheck();
+    this.cancelCheck = this.tools.clock.after(CHECK_AGAIN_MS, () => this.checkDirectory());
+    return failure;
+  }
+
+  /** Logs an unusable directory, once; orders will then fail with that reason. */
   private checkDirectory(): void {
+    const before = this.failure;
     try {
       this.requireDirectory();
     } catch (error) {
       if (!(error instanceof CertificateDirectoryError)) throw error;
-      this.tools.log.error(`${NAME}: ${error.message}`);
+      if (error.message !== before) this.tools.log.error(`${NAME}: ${error.message}`);
     }
   }
 
@@ -214,6 +235,7 @@ export class LazyCertificateManager {
   }
 
   stop(): void {
+    this.cancelCheck();
     this.manager?.stop();
   }
 }

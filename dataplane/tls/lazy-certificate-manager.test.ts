@@ -1,0 +1,39 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { systemRandom } from '../../shared/runtime/random.ts';
+import { ManualClock } from '../../shared/runtime/testing/manual-clock.ts';
+import { memoryLog } from '../../shared/runtime/testing/memory-log.ts';
+import { Keyring } from './keyring.ts';
+import { LazyCertificateManager } from './lazy-certificate-manager.ts';
+
+test('a certificate directory that can be used again is no longer warned about, and both are logged once', async () => {
+  const root = mkdtempSync(join(tmpdir(), 'lazy-'));
+  const certDir = join(root, 'certs');
+  const clock = new ManualClock();
+  const log = memoryLog();
+  const nothing = async (): Promise<void> => undefined;
+  const manager = new LazyCertificateManager({
+    ...{ certDir, clock, log, random: systemRandom, stateDir: root, noAcme: null },
+    keyring: new Keyring(root, clock.now(), { random: systemRandom, log }),
+    ...{ sites: () => [], site: () => null, addresses: () => [], httpPort: () => 80, reachable: nothing, opened: nothing },
+    publisher: { generation: 0, publish: async () => 1 },
+  });
+  const about = (lines: readonly string[]): string[] => lines.filter((line) => line.includes(`use the certificate directory ${certDir}`));
+  try {
+    writeFileSync(certDir, '');
+    await manager.setAcme({ directory: 'https://127.0.0.1:1/dir', rootPath: null, email: 'ops@example.com', binding: null, dns: null });
+    clock.pass(300_000);
+    assert.match(about(manager.warnings).join(), /^can't use .*certs \(it is not a directory\); name another one with --cert-dir PATH$/);
+    assert.equal(about(log.lines.map(({ message }) => message)).length, 1);
+    rmSync(certDir);
+    clock.pass(30_000);
+    assert.deepEqual(about(manager.warnings), []);
+    assert.ok(log.lines.some(({ message }) => message === 'the certificate directory can be used again'));
+  } finally {
+    manager.stop();
+    rmSync(root, { recursive: true, maxRetries: 10 });
+  }
+});

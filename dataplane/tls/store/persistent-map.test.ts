@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import * as z from 'zod';
 import { systemClock } from '../../../shared/runtime/clock.ts';
+import { ManualClock } from '../../../shared/runtime/testing/manual-clock.ts';
 import { memoryLog } from '../../../shared/runtime/testing/memory-log.ts';
 import { PersistentMap } from './persistent-map.ts';
 
@@ -32,5 +33,34 @@ test('the file is whole at any time, also when a change comes before the previou
     assert.deepEqual([...new PersistentMap(file, systemClock, log).entries()].length, 2);
   } finally {
     rmSync(folder, { recursive: true });
+  }
+});
+
+test('a map that could not be saved is saved as soon as that is possible again, without another change, and the failure is logged once', async () => {
+  const root = mkdtempSync(join(tmpdir(), 'persistent-map-'));
+  try {
+    const folder = join(root, 'later');
+    const path = join(folder, 'map.json');
+    const log = memoryLog();
+    const clock = new ManualClock();
+    const file = { path, schema: z.string(), what: 'the map', cost: 'it is lost' };
+    const map = new PersistentMap(file, clock, log);
+    map.set('a', 'one');
+    const pass = async (holds: () => boolean): Promise<void> => {
+      for (let tries = 0; tries < 500 && !holds(); tries++) {
+        clock.pass(1_000);
+        await sleep(1);
+      }
+    };
+    await pass(() => clock.monotonic() > 200_000);
+    assert.deepEqual(
+      log.lines.map(({ message }) => message),
+      ['the map cannot be saved; it is lost'],
+    );
+    mkdirSync(folder);
+    await pass(() => existsSync(path));
+    assert.deepEqual(JSON.parse(readFileSync(path, 'utf8')), { a: 'one' });
+  } finally {
+    rmSync(root, { recursive: true });
   }
 });

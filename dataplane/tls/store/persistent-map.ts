@@ -7,6 +7,9 @@ import { writePrivate } from './private-file.ts';
 /** Changes are batched for this long (ms), so that a thousand names changing together cause one write. */
 const GATHER_MS = 1_000;
 
+/** How soon a file that could not be saved is saved again (ms). */
+const AGAIN_MS = 30_000;
+
 export type PersistentMapFile<T> = {
   readonly path: string;
   readonly schema: z.ZodType<T>;
@@ -24,6 +27,8 @@ export class PersistentMap<T> {
   private readonly log: Log;
   private readonly values: Map<string, T>;
   private saving = false;
+  /** Why the last save failed; null if it did not. */
+  private failure: string | null = null;
   /** One save after the other, since all use the same temporary file. */
   private saved: Promise<void> = Promise.resolve();
 
@@ -46,9 +51,13 @@ export class PersistentMap<T> {
   set(name: string, value: T | null): void {
     if (value === null && !this.values.delete(name)) return;
     if (value !== null) this.values.set(name, value);
+    this.saveAfter(this.file.gatherMs ?? GATHER_MS);
+  }
+
+  private saveAfter(ms: number): void {
     if (this.saving) return;
     this.saving = true;
-    this.clock.after(this.file.gatherMs ?? GATHER_MS, () => {
+    this.clock.after(ms, () => {
       this.saved = this.saved.then(() => this.save());
     });
   }
@@ -59,8 +68,12 @@ export class PersistentMap<T> {
     try {
       await writePrivate(`${path}.new`, `${JSON.stringify(Object.fromEntries(this.values))}\n`);
       renameSync(`${path}.new`, path);
+      this.failure = null;
     } catch (error) {
-      this.log.warn({ path, error: String(error) }, `${what} cannot be saved; ${cost}`);
+      const failure = String(error);
+      if (failure !== this.failure) this.log.warn({ path, error: failure }, `${what} cannot be saved; ${cost}`);
+      this.failure = failure;
+      this.saveAfter(AGAIN_MS);
     }
   }
 }

@@ -197,3 +197,14 @@ test('a leaf that was issued while the time of day was wrong is replaced once it
   for (let waits = 0; authority.get('a.test') === early && waits < 1_000; waits++) await new Promise((resolve) => setTimeout(resolve, 10));
   assert.ok((authority.get('a.test')?.notBefore ?? Number.POSITIVE_INFINITY) <= clock.now());
 });
+
+test('leaves that expired while the machine slept are replaced within a minute of its waking up', async () => {
+  using state = new State();
+  const clock = new ManualClock();
+  const authority = await state.open(clock);
+  const old = await leafOf(authority, 'a.test');
+  clock.jump(8 * DAY_MS);
+  clock.pass(60_000);
+  for (let waits = 0; authority.get('a.test') === old && waits < 1_000; waits++) await new Promise((resolve) => setTimeout(resolve, 10));
+  assert.ok((authority.get('a.test')?.notAfter ?? 0) > clock.now());
+});

@@ -8,8 +8,8 @@ import { CLOCK_SKEW_MS, openRoot } from './root.ts';
 
 const SECOND = 1_000;
 const LEAF_LIFETIME_MS = 7 * 86_400_000;
-/** How often expiring certificates are looked for (ms). */
-const RENEWAL_CHECK_MS = 3_600_000;
+/** How often expiring certificates are looked for (ms): when a machine wakes up after a week, all of them have expired. */
+const RENEWAL_CHECK_MS = 60_000;
 
 type AuthorityRuntime = { readonly clock: Clock; readonly random: Random; readonly log: Log };
 /** `renewAt` in milliseconds since 1970. */

@@ -4,7 +4,7 @@ import type { Clock } from '../../../shared/runtime/clock.ts';
 import type { Log } from '../../../shared/runtime/log/log.ts';
 import type { Random } from '../../../shared/runtime/random.ts';
 import { CertificateGenerator, type GeneratedPair } from './certificate-generator.ts';
-import { CLOCK_SKEW_MS, openRoot } from './root.ts';
+import { CLOCK_SKEW_MS, MIN_ROOT_MS, openRoot } from './root.ts';
 
 const SECOND = 1_000;
 const LEAF_LIFETIME_MS = 7 * 86_400_000;
@@ -19,6 +19,8 @@ export type InternalCertificate = Certificate & { readonly renewAt: number };
 export class InternalAuthority {
   /** PEM, for installing it as trusted. */
   readonly root: string;
+  /** When the root expires (ms since 1970). */
+  readonly rootNotAfter: number;
   private readonly signer: GeneratedPair;
   /** Its common name. */
   private readonly issuer: string;
@@ -43,7 +45,9 @@ export class InternalAuthority {
   ) {
     this.root = signer.certificate;
     this.signer = signer;
-    this.issuer = new X509Certificate(signer.certificate).subject.replace(/^CN=/, '');
+    const { subject, validToDate } = new X509Certificate(signer.certificate);
+    this.issuer = subject.replace(/^CN=/, '');
+    this.rootNotAfter = validToDate.getTime();
     this.generator = generator;
     this.runtime = runtime;
     this.changed = changed;
@@ -58,6 +62,11 @@ export class InternalAuthority {
   static async open(stateDir: string, runtime: AuthorityRuntime, changed: InternalAuthority['changed']): Promise<InternalAuthority> {
     const generator = await CertificateGenerator.load(runtime.random);
     return new InternalAuthority(await openRoot(stateDir, generator, runtime), generator, runtime, changed);
+  }
+
+  /** Whether the next start replaces the root, because it has expired or is about to. */
+  get isRootExpiring(): boolean {
+    return this.rootNotAfter < this.runtime.clock.now() + MIN_ROOT_MS;
   }
 
   /** Replaces the set of DNS names, wildcards and addresses (lower case) that have certificates. Resolves when all are issued. */

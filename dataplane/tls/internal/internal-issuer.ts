@@ -52,9 +52,12 @@ export class InternalIssuer {
     this.tools = tools;
   }
 
-  /** Why its sites have no certificates; null if all is well. */
+  /** Why its sites have no certificates, or will have none that is trusted; null if all is well. */
   get warning(): string | null {
-    return this.failure;
+    const { failure, authority } = this;
+    if (failure !== null || authority === null || !authority.isRootExpiring) return failure;
+    const at = new Date(authority.rootNotAfter).toISOString();
+    return `the root of the internal authority expires at ${at}; restart the data plane, which then creates a new one, and trust that instead`;
   }
 
   /** PEM; null if no internal certificate was ever issued. */

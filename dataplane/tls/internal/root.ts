@@ -12,7 +12,7 @@ import type { CertificateGenerator, GeneratedPair } from './certificate-generato
 const PUBLIC_FILE = `${NAME}-internal-root.crt`;
 const YEARS_MS = 10 * 365.25 * 86_400_000;
 /** A root that expires sooner (ms) is replaced, since its leaves would outlive it. */
-const MIN_MS = 30 * 86_400_000;
+export const MIN_ROOT_MS = 30 * 86_400_000;
 /** Certificates are backdated by this much (ms), since other machines' clocks may be slow. */
 export const CLOCK_SKEW_MS = 3_600_000;
 
@@ -43,7 +43,7 @@ export function readRootCertificate(stateDir: string): string | null {
 function savedRoot(stateDir: string, { clock, random, log }: RootRuntime): GeneratedPair | null {
   const path = join(stateDir, INTERNAL_ROOT_FILE);
   if (!existsSync(path)) return null;
-  const root = parseRoot(readFileSync(path, 'utf8'), clock.now() + MIN_MS);
+  const root = parseRoot(readFileSync(path, 'utf8'), clock.now() + MIN_ROOT_MS);
   if (root !== null) return root;
   const aside = `${path}.old-${random.hex(4)}`;
   renameSync(path, aside);

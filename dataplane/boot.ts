@@ -101,12 +101,12 @@ async function startTakeover(stateDir: string, clock: Clock, log: Log): Promise<
  * @returns the ports of the config file that can't be opened, and those at an address of the file that the machine does not have: they were
  * saved before they were tried, or were taken since. All of them may be closed if they were saved, because the controller that could correct
  * them needs the Admin API.
- * @throws UsageError for a port of a flag, if no port of a supervisor's config file can be opened, and if the predecessor listens on others
+ * @throws UsageError for a port of a flag, if no port of the parent's config file can be opened, and if the predecessor listens on others
  * because of one that can't be opened.
  */
 async function closedPorts(settings: DataplaneSettings, shared: readonly number[] | null): Promise<ClosedPort[]> {
   if (shared === null) return [];
-  const { bind, origins, supervisorGlobals } = settings;
+  const { bind, origins, parentGlobals } = settings;
   const all = wantedPorts(trafficSettings(settings));
   const closed: ClosedPort[] = [];
   for (const { port, flag } of all) {
@@ -125,7 +125,7 @@ async function closedPorts(settings: DataplaneSettings, shared: readonly number[
   }
   const [first] = closed;
   const losesOthers = shared.some((port) => all.every((one) => one.port !== port));
-  if (first !== undefined && (losesOthers || (supervisorGlobals !== null && closed.length === all.length)))
+  if (first !== undefined && (losesOthers || (parentGlobals !== null && closed.length === all.length)))
     throw new UsageError(
       `${NAME} dataplane: can't listen on ${first.port}: ${first.reason}; name another with ${first.setting} in the config file`,
     );

@@ -145,7 +145,7 @@ export function createComponents(
   const live: LiveSettings = new LiveSettings(base, atBoot, {
     publisher,
     log,
-    globals: base.supervisorGlobals ?? restored.globals,
+    globals: base.parentGlobals ?? restored.globals,
     probePort: async (bind, port, shared) => {
       const use = ownUseOf({ ...live.settings, bind }, port);
       if (use !== null) throw new Error(use);

@@ -4,6 +4,7 @@ import { availableParallelism } from 'node:os';
 import { describe, it, test } from 'node:test';
 import { DEFAULT_ADMIN_SOCKET } from '../../shared/name.ts';
 import { UsageError } from '../../shared/runtime/flags.ts';
+import { FILE_GLOBALS_VARIABLE } from '../../shared/runtime/process/supervised.ts';
 import { type Globals, parseGlobals } from '../../shared/settings.ts';
 import { maxSocketsFor, parseOpenFilesLimit } from './file-descriptors.ts';
 import { DATAPLANE_FLAGS } from './flags.ts';
@@ -12,7 +13,6 @@ import {
   type DataplaneSettings,
   dataplaneHelp,
   effectiveSettings,
-  FILE_GLOBALS_VARIABLE,
   movesListeners,
   readSettings,
   requireTrustedProxies,
@@ -41,7 +41,7 @@ describe('readSettings', () => {
     const {
       origins,
       given,
-      supervisorGlobals: handed,
+      parentGlobals: handed,
       takeover,
       help,
       workers,
@@ -111,7 +111,7 @@ describe('readSettings', () => {
       '--log-level debug --access-log /l --cache-size 1gb --cache-disk-size 10gb --otlp-endpoint https://c.test:4318/x/ --otlp-headers X-Key=a%20b,x-more=c=d --otlp-service-name edge --trace-sampling 0.01 --trace-trust-clients --drain-timeout 1m30s --shutdown-delay 10s --takeover --acme-email a@b.test --acme-directory https://ca.test/dir ' +
       '--acme-ca-root /r --acme-eab kid-1:c2VjcmV0 --local-certs ' +
       '--acme-dns-hook /h --acme-dns-server ns.test:5353 --acme-dns-key-file /k --acme-dns-resolver ::1';
-    const { origins, given, supervisorGlobals: handed, takeover, help, ...rest } = readSettings(words.split(' '), {});
+    const { origins, given, parentGlobals: handed, takeover, help, ...rest } = readSettings(words.split(' '), {});
     assert.deepEqual(rest, {
       httpPort: 8080,
       httpsPort: 8443,
@@ -256,7 +256,7 @@ describe('effective', () => {
     assert.deepEqual(warnings, []);
   });
 
-  it('prefers the supervisor’s globals over saved ones, without merging them', () => {
+  it('prefers the parent’s globals over saved ones, without merging them', () => {
     const base = readSettings([], { [FILE_GLOBALS_VARIABLE]: '{"http_port":8080}' });
     const { settings } = effectiveSettings(base, globals({ http_port: 9090, bind: '127.0.0.1' }));
     assert.deepEqual([settings.httpPort, settings.bind], [8080, null]);

@@ -2,8 +2,9 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { issuesAnyName } from '../../shared/certificates/acme-directory.ts';
 import { exampleIn } from '../../shared/command-examples.ts';
-import { APPLIED_FOLDER, ENV_PREFIX, INTERNAL_ROOT_FILE, NAME, PASSTHROUGH_FILE } from '../../shared/name.ts';
+import { APPLIED_FOLDER, INTERNAL_ROOT_FILE, NAME, PASSTHROUGH_FILE } from '../../shared/name.ts';
 import { type FlagValue, helpOf, readFlags, UsageError } from '../../shared/runtime/flags.ts';
+import { FILE_GLOBALS_VARIABLE } from '../../shared/runtime/process/supervised.ts';
 import { type Globals, parseGlobals, type SettingOrigin } from '../../shared/settings.ts';
 import type { SettingStatus } from '../../shared/wire/status.ts';
 import type { TrafficSettings } from '../traffic/protocol.ts';
@@ -18,15 +19,13 @@ import { settingStatuses } from './setting-statuses.ts';
 export const WHY_NO_ACME = `no certificates are ordered (--no-acme), because an authority's check may reach another data plane behind the same address, which can't answer it; provide certificates, in a cluster as TLS Secrets (cert-manager creates them)`;
 
 export const COMMAND = 'dataplane';
-/** Passes the config file's globals from a supervisor as JSON, before the first apply. */
-export const FILE_GLOBALS_VARIABLE = `${ENV_PREFIX}FILE_GLOBALS`;
 
 export type DataplaneSettings = SettingValues & {
   readonly origins: Readonly<Record<SettingName, SettingOrigin>>;
   /** Flags and environment by flag name, which override the config file. */
   readonly given: ReadonlyMap<string, FlagValue>;
-  /** Globals from a supervisor at startup; newer than the saved ones. */
-  readonly supervisorGlobals: Globals | null;
+  /** Globals from the parent process at startup; newer than the saved ones. */
+  readonly parentGlobals: Globals | null;
   /** Ports of the config file that can't be opened at the moment. */
   readonly closedPorts: readonly ClosedPort[];
   /** `--takeover`: replace the process that runs with this state directory. */
@@ -44,24 +43,24 @@ export type EffectiveSettings = {
 };
 
 /**
- * Reads flags, environment, a supervisor's globals and defaults, in this order of precedence.
+ * Reads flags, environment, the parent's globals and defaults, in this order of precedence.
  * @throws UsageError in one line that names the flag or the variable.
  */
 export function readSettings(argv: readonly string[], env: Readonly<Record<string, string | undefined>>): DataplaneSettings {
   const { given, positionals, help } = readFlags(COMMAND, DATAPLANE_FLAGS, argv, env);
   const stray = positionals[0];
   if (stray !== undefined && !help) throw new UsageError(`${NAME} ${COMMAND}: unexpected argument "${stray}" (it takes flags only)`);
-  const supervisorGlobals = readSupervisorGlobals(env[FILE_GLOBALS_VARIABLE]);
-  const values = mergeLayers(given, supervisorGlobals ?? {});
+  const parentGlobals = readParentGlobals(env[FILE_GLOBALS_VARIABLE]);
+  const values = mergeLayers(given, parentGlobals ?? {});
   if (!help) requireTlsForOthers(values);
   if (!help && values.noAcme && given.has('acme-email'))
     throw new UsageError(`${NAME} ${COMMAND}: --acme-email does not go with --no-acme: ${WHY_NO_ACME}`);
-  return Object.freeze({ ...values, given, supervisorGlobals, closedPorts: [], takeover: given.get('takeover')?.value === true, help });
+  return Object.freeze({ ...values, given, parentGlobals, closedPorts: [], takeover: given.get('takeover')?.value === true, help });
 }
 
 /**
  * Merges the config file's globals below flags and environment.
- * Without `running` (at boot), a supervisor's globals override `globals`, which an earlier run saved.
+ * Without `running` (at boot), the parent's globals override `globals`, which an earlier run saved.
  * If `unmovable` says why new ports or a new address can't be used, the listeners stay as in `running`, with a warning.
  */
 export function effectiveSettings(
@@ -70,7 +69,7 @@ export function effectiveSettings(
   running?: DataplaneSettings,
   unmovable?: string,
 ): EffectiveSettings {
-  const file = running === undefined ? (base.supervisorGlobals ?? globals) : globals;
+  const file = running === undefined ? (base.parentGlobals ?? globals) : globals;
   const wanted: DataplaneSettings = { ...base, ...mergeLayers(base.given, file) };
   const kept = running !== undefined && unmovable !== undefined;
   const settings = Object.freeze(kept ? keepListeners(wanted, running) : wanted);
@@ -134,9 +133,9 @@ const passesTls = ({ stateDir }: DataplaneSettings): boolean => existsSync(join(
 
 /** What `--help` prints. */
 export const dataplaneHelp = (): string =>
-  `Usage: ${NAME} ${COMMAND} [FLAGS]\n\nThe data plane alone: it carries the traffic and answers the Admin API.\n\n${helpOf(DATAPLANE_FLAGS)}\n${exampleIn(COMMAND)}`;
+  `Usage: ${NAME} ${COMMAND} [flags]\n\nThe data plane alone: it carries the traffic and answers the Admin API.\n\n${helpOf(DATAPLANE_FLAGS)}\n${exampleIn(COMMAND)}`;
 
-function readSupervisorGlobals(text: string | undefined): Globals | null {
+function readParentGlobals(text: string | undefined): Globals | null {
   if (text === undefined || text === '') return null;
   const parsed = parseGlobals(parseJson(text));
   if (parsed.ok) return parsed.value;

@@ -50,7 +50,7 @@ describe('the image and the unchanged compose files', { skip }, () => {
     const lines = (await textOf(stream)).split(/\r?\n/).filter(Boolean);
     assert.match(lines.shift() ?? '', /^sluice \d+\.\d+\.\d+ \(Node 26\./);
     assert.deepEqual(lines, [
-      'Usage: sluice dataplane [FLAGS]',
+      'Usage: sluice dataplane [flags]',
       'Usage: sluice controller [flags]',
       'user 10001:10001',
       `${process.version}`,

@@ -1,18 +1,16 @@
 import { stat } from 'node:fs/promises';
 import { closest } from '../../../shared/closest.ts';
-import { ENV_PREFIX, NAME } from '../../../shared/name.ts';
+import { NAME } from '../../../shared/name.ts';
 import { systemClock } from '../../../shared/runtime/clock.ts';
 import { readFlags, UsageError } from '../../../shared/runtime/flags.ts';
 import type { RunPlan } from '../../../shared/runtime/process/parent.ts';
 import { describeTakenBy, runningInstance } from '../../../shared/runtime/process/running-instance.ts';
+import { FILE_GLOBALS_VARIABLE } from '../../../shared/runtime/process/supervised.ts';
 import { CONTROLLER_FLAGS, type ControllerSettings, controllerSettings } from '../../flags.ts';
 import { globalsOfFile } from '../../sources/file/globals-of-file.ts';
 import { SLOW_MS, WHY_SLOW } from '../../sources/file/text/read.ts';
 import { dataplaneFlagLines } from './dataplane-flags.ts';
 import { givenValue, type RunArguments, splitArguments } from './run-arguments.ts';
-
-/** The file's globals as JSON, which the data plane needs before the first frame. */
-export const GLOBALS_VARIABLE = `${ENV_PREFIX}FILE_GLOBALS`;
 
 export const asksForHelp = (argv: readonly string[]): boolean => argv.includes('--help') || argv.includes('-h');
 
@@ -59,7 +57,7 @@ function settingsOf(split: RunArguments): ControllerSettings {
  */
 async function environmentOf(config: string | null): Promise<Record<string, string>> {
   const globals = config === null ? null : await patiently(config, () => globalsOfFile(config, process.env));
-  return globals === null ? {} : { [GLOBALS_VARIABLE]: JSON.stringify(globals) };
+  return globals === null ? {} : { [FILE_GLOBALS_VARIABLE]: JSON.stringify(globals) };
 }
 
 /** Says that the start waits for the config file if it takes long: nothing else does, and nothing is served yet. */

@@ -1,6 +1,6 @@
 import { ENV_PREFIX } from '../../name.ts';
 
-/** Set to 1 by a supervisor, which holds the other end of stdin. */
+/** Set to 1 by a parent process, which holds the other end of stdin. */
 export const SUPERVISED_VARIABLE = `${ENV_PREFIX}SUPERVISED`;
 
 /** The pid of the parent that the launcher starts for `run` and `dataplane`. If it is set, the launcher starts no further parent. */
@@ -12,12 +12,15 @@ export const LAUNCHER_VARIABLE = `${ENV_PREFIX}LAUNCHER`;
 /** Set to 1 for a data plane that is told later how to start. */
 export const AWAITS_START_VARIABLE = `${ENV_PREFIX}AWAITS_START`;
 
+/** The globals of the config file as JSON, which the data plane needs before the first frame. */
+export const FILE_GLOBALS_VARIABLE = `${ENV_PREFIX}FILE_GLOBALS`;
+
 /** The exit code of a supervised process after a takeover: it must not be restarted. */
 export const HANDED_OVER_EXIT = 86;
 
 export const isSupervised = (): boolean => process.env[SUPERVISED_VARIABLE] === '1';
 
-/** Calls back when the supervisor exits for any reason, which closes its end of the pipe. */
+/** Calls back when the parent exits for any reason, which closes its end of the pipe. */
 export function whenOrphaned(gone: () => void): void {
   if (!isSupervised()) return;
   process.stdin.once('end', gone).once('error', gone).resume();

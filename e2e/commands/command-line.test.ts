@@ -33,6 +33,13 @@ test('a wrongly used command prints one line with its name on stderr, and exits 
   }
 });
 
+test('a mistyped flag of the controller is recognized although run finds its config file without it', async () => {
+  using folder = new Folder();
+  writeFileSync(folder.file('Sluicefile'), 'a.example {\n  respond 200\n}\n');
+  const { code, stderr } = await run(['run', '--confg', 'x', '--state-dir', folder.file('state')], {}, folder.path);
+  assert.deepEqual([code, stderr], [2, 'sluice run: unknown flag --confg (did you mean --config?)\n']);
+});
+
 test('validate prints "Config valid.", or all errors at once with their positions', async () => {
   using folder = new Folder();
   const file = folder.file('Sluicefile');

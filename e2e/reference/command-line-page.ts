@@ -3,7 +3,7 @@ import { COMMANDS } from '../../controller/cli/commands.ts';
 import { CONTROLLER_FLAGS } from '../../controller/flags.ts';
 import { DATAPLANE_FLAGS } from '../../dataplane/settings/flags.ts';
 import { COMMAND_EXAMPLES } from '../../shared/command-examples.ts';
-import { envTwin, type Flag } from '../../shared/runtime/flags.ts';
+import { type Flag, variableOf } from '../../shared/runtime/flags.ts';
 import { run } from '../testing/process.ts';
 
 /** Flags of the commands that run as long-lived processes. */
@@ -32,11 +32,11 @@ const TAIL = `## Flags and the environment
 Every flag has an environment variable: \`--http-port\` is \`SLUICE_HTTP_PORT\`. A flag overrides the environment, which overrides the global
 options of the config file, which override the default. \`GET /settings\` shows the origin of each value. A value follows its flag after a
 space or \`=\`. In the environment, a switch is \`1\`, \`true\`, \`0\` or \`false\`, and the values of a list are separated by commas. Flags that
-are not available yet are rejected, never ignored. Where a flag has two variables, other programs read the second one, too; it is used if
-the first is not set.
+are not available yet are rejected, never ignored.
 
-\`SLUICE_ADMIN_TOKEN\` is the token of the Admin API, for the data plane and its clients. It has no flag, because flags are visible in the
-process list. Output is coloured only on a terminal, and not if \`NO_COLOR\` is set.
+\`SLUICE_ADMIN_TOKEN\` is the token of the Admin API, for the data plane and its clients, and \`SLUICE_VIEW_TOKEN\` a
+[second one](admin-api.md#transports) that only reads. They have no flags, because flags are visible in the process list. Output is colored
+only on a terminal, and not if \`NO_COLOR\` is set.
 
 ## Exit codes
 
@@ -75,7 +75,7 @@ function flagTable(flags: readonly Flag[]): string {
   if (flags.length === 0) return '';
   const rows = flags
     .filter(({ unavailable }) => !unavailable)
-    .map((flag) => `| \`${written(flag)}\` | \`${envTwin(flag.name)}\` | ${cell(about(flag))} | ${cell(flag.default ?? '')} |\n`);
+    .map((flag) => `| \`${written(flag)}\` | \`${variableOf(flag.name)}\` | ${cell(about(flag))} | ${cell(flag.default ?? '')} |\n`);
   return `\n| flag | environment | | default |\n|---|---|---|---|\n${rows.join('')}`;
 }
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { accepted, refused } from '../values/parsed.ts';
-import { envTwin, type Flag, helpOf, readFlags, UsageError } from './flags.ts';
+import { type Flag, helpOf, readFlags, UsageError, variableOf } from './flags.ts';
 
 const TABLE: readonly Flag[] = [
   {
@@ -87,7 +87,7 @@ describe('flags', () => {
 });
 
 describe('environment variables of flags', () => {
-  it('have the flag’s name in capitals', () => assert.equal(envTwin('http-port'), 'SLUICE_HTTP_PORT'));
+  it('have the flag’s name in capitals', () => assert.equal(variableOf('http-port'), 'SLUICE_HTTP_PORT'));
 
   it('apply if the flag is absent', () => {
     const env = { SLUICE_HTTP_PORT: '1', SLUICE_CONFIG: 'e', SLUICE_ALLOW: '1,2', SLUICE_VERBOSE: '0', SLUICE_SOCKET: '/e', OTHER: 'x' };

@@ -71,7 +71,7 @@ export function readFlags(
     const equals = word.indexOf('=');
     const name = word.slice(2, equals < 0 ? undefined : equals);
     const flag = word.startsWith('--') ? byName.get(name) : undefined;
-    if (!flag) return fail(`unknown flag ${equals < 0 ? word : word.slice(0, equals)}${suggestion(name, table)}`);
+    if (!flag) return fail(unknownFlag(word, table));
     if (flag.unavailable) return fail(`--${name} is not available yet`);
     let text: string | undefined = equals < 0 ? undefined : word.slice(equals + 1);
     if (flag.kind === 'switch') {
@@ -98,18 +98,18 @@ export function readFlags(
     });
   }
   for (const flag of table) {
-    const variable = envTwin(flag.name);
+    const variable = variableOf(flag.name);
     const text = env[variable];
     if (text === undefined || text === '') continue;
-    const value = readTwin(flag, variable, text, fail);
+    const value = readVariable(flag, variable, text, fail);
     if (!given.has(flag.name)) given.set(flag.name, { value, origin: 'environment' });
   }
   return { given, positionals, help: false };
 }
 
-export const envTwin = (flag: string): string => `${ENV_PREFIX}${flag.toUpperCase().replaceAll('-', '_')}`;
+export const variableOf = (flag: string): string => `${ENV_PREFIX}${flag.toUpperCase().replaceAll('-', '_')}`;
 
-function readTwin(flag: Flag, variable: string, text: string, fail: (what: string) => never): unknown {
+function readVariable(flag: Flag, variable: string, text: string, fail: (what: string) => never): unknown {
   if (flag.unavailable) return fail(`${variable} is set, but --${flag.name} is not available yet`);
   const word = SWITCH_WORDS.get(text);
   if (flag.kind === 'switch') return word ?? fail(`${variable} takes 1, true, 0 or false, not "${text}"`);
@@ -126,13 +126,12 @@ function readValue(flag: Flag, given: string, text: string, fail: (what: string)
   return flag.kind === 'list' ? text.split(',').map((part) => read(part.trim())) : read(text);
 }
 
-/** ` (did you mean --x?)` for the closest name, or nothing. */
-function suggestion(name: string, table: readonly Flag[]): string {
-  const close = closest(
-    name,
-    table.map((flag) => flag.name),
-  );
-  return close ? ` (did you mean --${close}?)` : '';
+/** Says that `word`, which begins with a hyphen, is no flag, with the closest flag if there is one. */
+export function unknownFlag(word: string, table: readonly Pick<Flag, 'name'>[]): string {
+  const [written = ''] = word.split('=', 1);
+  const names = table.map(({ name }) => name);
+  const close = closest(written.replace(/^--?/, ''), names);
+  return `unknown flag ${written}${close === undefined ? '' : ` (did you mean --${close}?)`}`;
 }
 
 /** The body of `--help`: one line per flag, with its environment variable. Flags that are not available yet are left out. */
@@ -148,7 +147,7 @@ export function helpOf(all: readonly Flag[]): string {
   });
   const width = Math.max(0, ...heads.map((head) => head.length));
   const lines = table.map((flag, index) => {
-    const notes = [flag.default === undefined ? '' : `default ${flag.default}`, envTwin(flag.name)].filter(Boolean).join('; ');
+    const notes = [flag.default === undefined ? '' : `default ${flag.default}`, variableOf(flag.name)].filter(Boolean).join('; ');
     return `  ${(heads[index] as string).padEnd(width)}  ${flag.help} (${notes})`;
   });
   return lines.join('\n');

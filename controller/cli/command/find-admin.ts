@@ -2,7 +2,7 @@ import { join, resolve } from 'node:path';
 import { type AdminAddress, formatAdminAddress, parseAdminAddress } from '../../../shared/api/admin-address.ts';
 import { type AdminAnswer, type AdminClient, AdminUnreachable, createAdminClient } from '../../../shared/api/admin-client.ts';
 import { ADMIN_SOCKET_FILE, DEFAULT_ADMIN_LISTEN, DEFAULT_ADMIN_SOCKET } from '../../../shared/name.ts';
-import { envTwin } from '../../../shared/runtime/flags.ts';
+import { variableOf } from '../../../shared/runtime/flags.ts';
 import { CommandError } from './command.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -13,11 +13,11 @@ type Environment = Readonly<Record<string, string | undefined>>;
  * left out, because the name on its certificate is not known here.
  */
 export function likelyAddresses(stateDir: string, env: Environment): AdminAddress[] {
-  const socket = env[envTwin('admin-socket')];
+  const socket = env[variableOf('admin-socket')];
   const paths = [socket?.includes('/') ? socket : undefined, join(stateDir, ADMIN_SOCKET_FILE), DEFAULT_ADMIN_SOCKET];
   const sockets = new Set(paths.flatMap((path) => (path === undefined ? [] : resolve(path))));
-  const tcp = parseAdminAddress(env[envTwin('admin-listen')] || DEFAULT_ADMIN_LISTEN);
-  const isPlain = tcp.ok && !env[envTwin('admin-tls-cert')];
+  const tcp = parseAdminAddress(env[variableOf('admin-listen')] || DEFAULT_ADMIN_LISTEN);
+  const isPlain = tcp.ok && !env[variableOf('admin-tls-cert')];
   return [...[...sockets].map((path): AdminAddress => ({ kind: 'unix', path })), ...(isPlain ? [tcp.value] : [])];
 }
 

@@ -2,7 +2,7 @@ import { stat } from 'node:fs/promises';
 import { closest } from '../../../shared/closest.ts';
 import { NAME } from '../../../shared/name.ts';
 import { systemClock } from '../../../shared/runtime/clock.ts';
-import { readFlags, UsageError } from '../../../shared/runtime/flags.ts';
+import { readFlags, UsageError, unknownFlag } from '../../../shared/runtime/flags.ts';
 import type { RunPlan } from '../../../shared/runtime/process/parent.ts';
 import { describeTakenBy, runningInstance } from '../../../shared/runtime/process/running-instance.ts';
 import { FILE_GLOBALS_VARIABLE } from '../../../shared/runtime/process/supervised.ts';
@@ -34,21 +34,34 @@ async function requireAlone({ stateDir, takeover }: RunArguments): Promise<void>
 }
 
 /** @throws UsageError. Unknown flags are reported first, since a mistyped --config would otherwise be reported as a missing file. */
-function settingsOf(split: RunArguments): ControllerSettings {
+function settingsOf({ controller, dataplane }: RunArguments): ControllerSettings {
+  if (dataplane.some(mayBeOurs)) requireKnown(dataplane);
   try {
-    return controllerSettings('run', readFlags('run', CONTROLLER_FLAGS, split.controller, process.env));
+    return controllerSettings('run', readFlags('run', CONTROLLER_FLAGS, controller, process.env));
   } catch (error) {
-    const known = [...dataplaneFlagLines().matchAll(/^ {2}--([a-z-]+)/gm)].map(([, name = '']) => name);
-    const all = [...known, ...CONTROLLER_FLAGS.map(({ name }) => name)];
-    for (const word of split.dataplane) {
-      const name = /^--([^=]+)/.exec(word)?.[1];
-      if (name === undefined || all.includes(name)) continue;
-      const meant = closest(name, all);
-      throw new UsageError(`${NAME} run: unknown flag --${name}${meant === undefined ? '' : ` (did you mean --${meant}?)`}`);
-    }
+    requireKnown(dataplane);
     throw error;
   }
 }
+
+/** Whether it may be a mistyped flag of the controller. The data plane would reject it without saying which one. */
+function mayBeOurs(word: string): boolean {
+  const names = CONTROLLER_FLAGS.map(({ name }) => name);
+  const name = nameIn(word);
+  return name !== undefined && !names.includes(name) && closest(name, names) !== undefined;
+}
+
+/** @throws UsageError for a flag that neither process has. It takes a moment, because the data plane has to be asked for its flags. */
+function requireKnown(words: readonly string[]): void {
+  const ofDataplane = [...dataplaneFlagLines().matchAll(/^ {2}--([a-z-]+)/gm)].map(([, name = '']) => ({ name }));
+  const all = [...ofDataplane, ...CONTROLLER_FLAGS];
+  for (const word of words) {
+    const name = nameIn(word);
+    if (name !== undefined && all.every((flag) => flag.name !== name)) throw new UsageError(`${NAME} run: ${unknownFlag(word, all)}`);
+  }
+}
+
+const nameIn = (word: string): string | undefined => /^--([^=]+)/.exec(word)?.[1];
 
 /**
  * Reads the file's globals before each start of the data plane, so that no wrong port is ever opened. A file with errors does not prevent

@@ -49,6 +49,11 @@ test('rejects an argument before the first flag', () => {
   assert.throws(() => split(['start', '--config', 'x']), new UsageError('sluice run: name the config file with --config start'));
 });
 
+test('an argument with a single hyphen before the first flag is an unknown flag, not the name of a file', () => {
+  assert.throws(() => split(['-config', 'x']), new UsageError('sluice run: unknown flag -config (did you mean --config?)'));
+  assert.throws(() => split(['-c', 'x']), new UsageError('sluice run: unknown flag -c'));
+});
+
 test('rejects a socket path that is too long and names the flag to change it', () => {
   assert.throws(() => split(['--state-dir', `/${'x'.repeat(120)}`]), /--admin-socket PATH/);
 });

@@ -1,6 +1,6 @@
 import { join, resolve } from 'node:path';
 import { ADMIN_SOCKET_FILE, DEFAULT_ADMIN_SOCKET, DEFAULT_STATE_DIR, NAME } from '../../../shared/name.ts';
-import { envTwin, type Flag, UsageError } from '../../../shared/runtime/flags.ts';
+import { type Flag, UsageError, unknownFlag, variableOf } from '../../../shared/runtime/flags.ts';
 
 /** The arguments of `run`, sorted by the process that reads them. */
 export type RunArguments = {
@@ -37,7 +37,10 @@ export function splitArguments(
       const name = word.slice(2).split('=')[0] as string;
       group = SHARED.has(name) ? [controller, dataplane] : known.has(name) ? [controller] : [dataplane];
     }
-    if (group.length === 0) throw new UsageError(`${NAME} run: name the config file with --config ${word}`);
+    if (group.length === 0) {
+      const isFlag = word.startsWith('-') && word !== '-';
+      throw new UsageError(`${NAME} run: ${isFlag ? unknownFlag(word, table) : `name the config file with --config ${word}`}`);
+    }
     for (const list of group) list.push(word);
   }
   const named = givenValue(dataplane, 'admin-socket', env);
@@ -70,7 +73,7 @@ export function givenValue(
     if (word.startsWith(`--${name}=`)) value = word.slice(name.length + 3);
     else if (word === `--${name}`) value = next === undefined || next.startsWith('--') ? true : next;
   });
-  const twin = env[envTwin(name)];
-  if (value !== undefined || twin === undefined || twin === '' || twin === '0' || twin === 'false') return value;
-  return twin === '1' || twin === 'true' ? true : twin;
+  const inherited = env[variableOf(name)];
+  if (value !== undefined || inherited === undefined || ['', '0', 'false'].includes(inherited)) return value;
+  return inherited === '1' || inherited === 'true' ? true : inherited;
 }

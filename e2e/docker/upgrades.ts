@@ -27,6 +27,11 @@ export function upgradesInContainers(engineOf: () => Engine): void {
       await until('the shop to be served', async () => (await visit(80, HOST)).status === 200);
     });
 
+    test('status lists the containers where the controller runs', async () => {
+      const status = async () => (await project.try(['exec', '-T', 'controller', 'sluice', 'status'])).output;
+      await until('the containers to be listed', async () => /^CONTAINER .*\n.* shop\.localhost /m.test(await status()));
+    });
+
     const dataplane = async () => engine.docker.getContainer(await project.idOf('dataplane')).inspect();
 
     /** Runs `change` under load. @returns the number of answered requests. */

@@ -78,8 +78,11 @@ class KeptAnswer implements Downstream {
   }
 }
 
-/** A pool over real sockets with a clock that the test advances. */
-async function poolOf(onConnection: (socket: Socket) => void, limits: { maxConnections?: number; maxHeld?: number } = {}) {
+/** `beside`: the hold of another pool, which it shares. */
+type PoolLimits = { readonly maxConnections?: number; readonly maxHeld?: number; readonly beside?: Hold };
+
+/** A pool over real sockets with a clock that the test advances. Its target is not in rotation if it is `starting`. */
+async function poolOf(onConnection: (socket: Socket) => void, limits: PoolLimits = {}, state: 'healthy' | 'starting' = 'healthy') {
   const server = createServer(onConnection);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as { port: number };
@@ -88,7 +91,7 @@ async function poolOf(onConnection: (socket: Socket) => void, limits: { maxConne
   const targets = new Targets(Targets.buffer(1), 1);
   const changes: TargetChange[] = [];
   const faults = new Faults({ clock, log });
-  const hold = new Hold({ clock, faults, maxHeld: limits.maxHeld ?? 4_096 });
+  const hold = limits.beside ?? new Hold({ clock, faults, maxHeld: limits.maxHeld ?? 4_096 });
   const endpoints = new Endpoints({
     clock,
     log,
@@ -107,7 +110,7 @@ async function poolOf(onConnection: (socket: Socket) => void, limits: { maxConne
   const address = parseAddress(`127.0.0.1:${port}`);
   assert.ok(address.ok);
   const pool = new Pools(endpoints, { random: systemRandom, cookieKey: Buffer.alloc(32) }).open('a.test', {
-    upstreams: [{ address: address.value, weight: 1, state: 'healthy' }],
+    upstreams: [{ address: address.value, weight: 1, state }],
     tls: false,
   });
   const forwarder = new Forwarder(pool, limits.maxHeld === undefined ? 0 : 10_000, { clock, faults, hold });
@@ -115,6 +118,7 @@ async function poolOf(onConnection: (socket: Socket) => void, limits: { maxConne
     clock,
     log,
     changes,
+    hold,
     /** Connections are refused from now on. */
     refuse: (): void => void server.close(),
     send: (): KeptAnswer => {
@@ -298,4 +302,21 @@ test('the number of requests that wait for a target is limited, and the next one
     answers.map(({ failure }) => failure).filter((code) => code !== ''),
     ['hold_full'],
   );
+});
+
+test('if too many requests wait for a target, those of the pool with most give way to others, the oldest first', async () => {
+  const none = (): void => assert.fail('no connection is opened');
+  using one = await poolOf(none, { maxHeld: 4 }, 'starting');
+  using other = await poolOf(none, { maxHeld: 4, beside: one.hold }, 'starting');
+  const crowd = Array.from({ length: 4 }, () => one.send());
+  const few = Array.from({ length: 3 }, () => other.send());
+  assert.deepEqual(
+    [crowd, few].map((answers) => answers.map(({ status }) => status)),
+    [
+      [503, 503, 0, 0],
+      [0, 0, 503],
+    ],
+  );
+  assert.equal(one.send().failure, 'hold_full');
+  assert.equal(crowd[0]?.failure, 'hold_full');
 });

@@ -19,7 +19,7 @@ const AFTER_DROP_MS = 250;
  */
 const FIRST_VERDICT_MS = 2_000;
 
-/** The maximum number of requests of one worker that wait for a target; more are answered at once. */
+/** The maximum number of requests of one worker that wait for a target. Beyond that, those of the pool that has most give way. */
 const MAX_HELD = 4_096;
 
 export type HoldTools = {
@@ -97,10 +97,13 @@ export class Hold {
     const newest = this.newest(x);
     // Its route is gone, or has no targets any more: there is nothing to wait for.
     if (newest === null || now >= held.until || (dropped && held.drops === MAX_DROPS)) return false;
-    if (this.count >= (this.tools.maxHeld ?? MAX_HELD)) {
+    const isFull = this.count >= (this.tools.maxHeld ?? MAX_HELD);
+    const leaving = isFull ? this.surplus(newest ?? pool) : null;
+    if (isFull && leaving === null) {
       giveUpLater(x, FAILURE.holdFull);
       return true;
     }
+    if (leaving !== null) this.leave(leaving);
     // The request itself may have crashed the target, so it must not go from one to the next for as long as it may wait.
     if (dropped) held.drops++;
     held.notBefore = dropped ? now + AFTER_DROP_MS : now;
@@ -109,7 +112,17 @@ export class Hold {
     x.attempt = held;
     x.trace?.spans?.held();
     this.join(held, newest ?? pool);
+    if (leaving !== null) this.giveUp(leaving, FAILURE.holdFull);
     return true;
+  }
+
+  /** The oldest request of the pool that has most, if that has more than this one will: a site that is down must not keep others from waiting. */
+  private surplus(pool: Pool): HeldRequest | null {
+    const own = (this.groups.get(pool)?.waiting.size ?? 0) + 1;
+    let most: Group | null = null;
+    for (const group of this.groups.values()) if (group.waiting.size > (most?.waiting.size ?? own)) most = group;
+    const [oldest = null] = most?.waiting ?? [];
+    return oldest;
   }
 
   /** Every 250 ms: ends requests that have waited long enough and tries one request of each pool. */
@@ -194,8 +207,12 @@ export class Hold {
 
   private end(held: HeldRequest): void {
     this.leave(held);
-    held.x.attempt = null;
-    giveUpLater(held.x, held.failure);
+    this.giveUp(held, held.failure);
+  }
+
+  private giveUp({ x }: HeldRequest, failure: Failure): void {
+    x.attempt = null;
+    giveUpLater(x, failure);
   }
 
   private probeEnded(held: HeldRequest): void {

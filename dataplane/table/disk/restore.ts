@@ -1,4 +1,4 @@
-import { accessSync, constants, copyFileSync, existsSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
+import { accessSync, chmodSync, constants, copyFileSync, existsSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { NAME } from '../../../shared/name.ts';
@@ -94,7 +94,7 @@ async function readCopy(stateDir: string, unwritable: string, clock: Clock, log:
   let folder: string | null = null;
   try {
     folder = temporaryFolder();
-    for (const suffix of ['', '-wal']) if (existsSync(path + suffix)) copyFileSync(path + suffix, join(folder, DATABASE) + suffix);
+    for (const suffix of ['', '-wal']) if (existsSync(path + suffix)) copyWritable(path + suffix, join(folder, DATABASE) + suffix);
     const { store, saved } = await read(folder, clock, log);
     store.close();
     return { store: Store.unsavedAt(path, unwritable), saved };
@@ -103,6 +103,12 @@ async function readCopy(stateDir: string, unwritable: string, clock: Clock, log:
   } finally {
     if (folder !== null) rmSync(folder, { recursive: true, force: true });
   }
+}
+
+function copyWritable(from: string, to: string): void {
+  copyFileSync(from, to);
+  // It has the mode of the original, which may be for reading only.
+  chmodSync(to, 0o600);
 }
 
 /** In memory if there is no other place, as in a container whose own file system is read-only. @throws the system's error. */

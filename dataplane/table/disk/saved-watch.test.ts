@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { copyFileSync, existsSync, mkdirSync, readdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { chmodSync, copyFileSync, existsSync, mkdirSync, readdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { frameOf, routeOf, TemporaryTable } from '../testing/temporary-table.ts';
@@ -114,6 +114,23 @@ test('nothing of an older file is mixed into a table that is saved again', async
   await fixture.table.keepSaved();
   await fixture.restart();
   assert.deepEqual(fixture.visible(), ['new.test up:1 hand']);
+});
+
+test('a table that may only be read is served if its directory can’t be written', async () => {
+  using fixture = await TemporaryTable.start();
+  await fixture.table.post(routeOf('a.test'));
+  fixture.close();
+  chmodSync(join(fixture.folder, FILE), 0o444);
+  chmodSync(fixture.folder, 0o755);
+  // Root may write everything.
+  const isRoot = process.geteuid?.() === 0;
+  try {
+    if (isRoot) process.seteuid?.('nobody');
+    await fixture.restart('permission denied');
+  } finally {
+    if (isRoot) process.seteuid?.(0);
+  }
+  assert.deepEqual(fixture.visible(), ['a.test up:1 hand']);
 });
 
 test('a table whose disk can’t be written is served also if no temporary file can be written', async (context) => {

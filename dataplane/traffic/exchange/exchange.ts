@@ -130,6 +130,8 @@ export interface RequestPath {
 export interface Upstream {
   readonly limits: Limits;
   readonly passive: PassiveHealth;
+  /** Whether its targets speak HTTP/2. */
+  readonly http2: boolean;
   /** An attempt has failed before any of the response was sent, so another target may be tried. */
   failed(x: Exchange, endpoint: NamedEndpoint, failure: Failure, progress: Progress): void;
   /**

@@ -35,6 +35,7 @@ export class Forwarder implements Responder, Upstream {
   readonly pool: Pool;
   readonly limits: Limits;
   readonly passive: PassiveHealth;
+  readonly http2: boolean;
   private readonly holdMs: number;
   private readonly retries: RetryRules;
   private readonly budget: RetryBudget;
@@ -48,6 +49,7 @@ export class Forwarder implements Responder, Upstream {
     this.pool = pool;
     this.limits = pool.limits;
     this.passive = pool.passive;
+    this.http2 = pool.http2;
     this.retries = pool.retries;
     this.budget = new RetryBudget(pool.retries.budgetPercent);
     this.queue = pool.maxQueued === 0 ? null : new RequestQueue(pool, pool.maxQueued, pool.queueMs, tools);

@@ -2,7 +2,7 @@ import type { Clock } from '../../../shared/runtime/clock.ts';
 import { detachAttempt, type Exchange } from '../exchange/exchange.ts';
 import { FAILURE } from '../exchange/failure.ts';
 import { guardExchange } from '../exchange/faults.ts';
-import { isGrpc } from '../exchange/grpc.ts';
+import { isServedGrpc } from '../exchange/grpc.ts';
 
 /**
  * Ends an exchange that is not complete within `ms`, whatever it waits for: a target, a connection, its response, or a client that reads
@@ -10,7 +10,7 @@ import { isGrpc } from '../exchange/grpc.ts';
  */
 export function limitTime(x: Exchange, ms: number, clock: Clock): void {
   // A request that is served again after a swap continues with the time it has left.
-  if (x.cancelTimeLimit !== null || x.upgrade !== null || isGrpc(x)) return;
+  if (x.cancelTimeLimit !== null || x.upgrade !== null || isServedGrpc(x)) return;
   x.cancelTimeLimit = clock.after(ms, () => guardExchange(x, () => expire(x)));
 }
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { type ClientHttp2Stream, constants } from 'node:http2';
 import { test } from 'node:test';
-import { Http2Client } from '../testing/http2/upstream.ts';
+import { Http2Client, Http2UpstreamFixture, h2c } from '../testing/http2/upstream.ts';
 import { eventually, ProxyFixture } from '../testing/proxy/test-proxy.ts';
 import { ok, UpstreamFixture } from '../testing/test-upstream.ts';
 import type { Wire } from '../testing/wire.ts';
@@ -33,8 +33,8 @@ function secondsTaken(proxy: ProxyFixture): number {
   return reports.filter(({ host }) => host === 'a.test').reduce((sum, { durationSum }) => sum + durationSum, 0);
 }
 
-function tookHalfAMinute(proxy: ProxyFixture): void {
-  const took = secondsTaken(proxy);
+function tookHalfAMinute(proxy: ProxyFixture, requests = 1): void {
+  const took = secondsTaken(proxy) / requests;
   assert.ok(took > 29 && took < 33, `after ${took} s`);
 }
 
@@ -82,15 +82,42 @@ test('a body that arrives at 600 bytes a second may take as long as it needs', a
   assert.equal((await client.readAnswer()).body, 'taken');
 });
 
-test('gRPC calls, and clients that are already being answered, may send slowly', async () => {
-  using upstream = await UpstreamFixture.start();
-  using proxy = await ProxyFixture.before(upstream);
+test('gRPC calls may send slowly', async () => {
+  using service = await Http2UpstreamFixture.serving(() => undefined);
+  using proxy = await h2c(service);
   const client = await proxy.connect();
   client.send(post(`${ENDLESS}Content-Type: application/grpc+proto\r\n`));
   await patient(proxy, client);
+});
+
+test('a request that says that it is a gRPC call may not send slowly to a target that can serve none', async () => {
+  using upstream = await UpstreamFixture.start();
+  using proxy = await ProxyFixture.before(upstream);
+  const client = await proxy.connect();
+  client.send(post(`${ENDLESS}Content-Type: application/grpc\r\n`));
+  using speaker = new Http2Client(proxy);
+  const fields = { ':method': 'POST', ':path': '/', ':authority': 'a.test', 'content-type': 'application/grpc' };
+  const call = speaker.session.request(fields).on('error', () => undefined);
+  let status: unknown = null;
+  call.once('response', (received) => {
+    status = received[':status'];
+  });
+  await drip(
+    proxy,
+    40,
+    () => undefined,
+    () => client.total > 0 && status !== null,
+  );
+  tookHalfAMinute(proxy, 2);
+  assert.deepEqual([(await client.readAnswer()).line, status], ['HTTP/1.1 408 Request Timeout', 408]);
+  await eventually('nothing to be under way', () => proxy.ledger.inFlight.total() === 0);
+});
+
+test('clients that are already being answered may send slowly', async () => {
+  using upstream = await UpstreamFixture.start();
+  using proxy = await ProxyFixture.before(upstream);
   const listener = await proxy.connect();
   listener.send(post(ENDLESS));
-  await upstream.accept();
   const wire = await upstream.accept();
   wire.send('HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n');
   await listener.readHead();
@@ -116,8 +143,8 @@ test('the time that the upstream takes, also for a 100, does not count against t
 });
 
 test('over HTTP/2 a body that is too slow is answered with 408, and other requests on the connection continue', async () => {
-  using upstream = await UpstreamFixture.start();
-  using proxy = await ProxyFixture.before(upstream);
+  using service = await Http2UpstreamFixture.serving(() => undefined);
+  using proxy = await h2c(service);
   using speaker = new Http2Client(proxy);
   const open = (fields: object): ClientHttp2Stream => {
     const stream = speaker.session.request({ ':method': 'POST', ':path': '/', ':authority': 'a.test', ...fields });
@@ -128,6 +155,7 @@ test('over HTTP/2 a body that is too slow is answered with 408, and other reques
   slow.once('response', (fields) => {
     status = fields[':status'];
   });
+  await eventually('both requests', () => service.requests.length === 2);
   await drip(
     proxy,
     40,

@@ -2,7 +2,7 @@ import { ChunkedDecoder, type ChunkSink } from '../../codec/http1/chunked.ts';
 import type { Fault } from '../../codec/http1/fault.ts';
 import type { Attempt } from '../../exchange/attempt.ts';
 import { CHUNKED, type Exchange } from '../../exchange/exchange.ts';
-import { isGrpc } from '../../exchange/grpc.ts';
+import { isServedGrpc } from '../../exchange/grpc.ts';
 import { endBody, hasToWait, passBody } from '../../exchange/request-body.ts';
 import { ReadBuffer } from '../../io/read-buffer.ts';
 import { BodyPace } from '../body-pace.ts';
@@ -113,7 +113,7 @@ export class RequestBody implements ChunkSink {
     if (x === null || !this.open || x.status !== 0 || x.upgrade !== null) return false;
     this.pace ??= new BodyPace(now);
     const clientOnly = !held && !this.waits && (this.received > 0 || !x.expectsContinue);
-    return this.pace.tooSlow(now, this.received, clientOnly) && !isGrpc(x);
+    return this.pace.tooSlow(now, this.received, clientOnly) && !isServedGrpc(x);
   }
 
   bodyPiece(buffer: Buffer, from: number, to: number): void {

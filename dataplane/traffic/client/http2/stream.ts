@@ -4,7 +4,7 @@ import type { StreamReceiver } from '../../codec/http2/stream-receiver.ts';
 import type { Attempt } from '../../exchange/attempt.ts';
 import { type DetachedStream, type Downstream, detachAttempt, type Exchange, UNTIL_CLOSE } from '../../exchange/exchange.ts';
 import type { Faults } from '../../exchange/faults.ts';
-import { isGrpc } from '../../exchange/grpc.ts';
+import { isGrpc, isServedGrpc } from '../../exchange/grpc.ts';
 import { resumeAnswer } from '../../exchange/relay.ts';
 import { endBody, hasToWait, passBody } from '../../exchange/request-body.ts';
 import { BodyPace, TOO_SLOW } from '../body-pace.ts';
@@ -323,7 +323,7 @@ export class ClientStream implements Downstream, StreamReceiver {
     if (this.inputEnded || !this.listening || x.status !== 0 || x.upgrade !== null) return false;
     this.pace ??= new BodyPace(now);
     const clientOnly = !this.stream.isPaused && !this.waits && (this.received > 0 || !x.expectsContinue);
-    return this.pace.tooSlow(now, this.received, clientOnly) && !isGrpc(x);
+    return this.pace.tooSlow(now, this.received, clientOnly) && !isServedGrpc(x);
   }
 
   private giveUp(x: Exchange): void {
@@ -356,7 +356,7 @@ export class ClientStream implements Downstream, StreamReceiver {
       this.lastProgress = now;
     } else if (now - this.lastProgress >= BODY_IDLE_MS) {
       // Checked last, so that it costs other requests nothing.
-      if (x !== null && !stream.isClosed && this.held === null && stream.queued === 0 && isGrpc(x)) {
+      if (x !== null && !stream.isClosed && this.held === null && stream.queued === 0 && isServedGrpc(x)) {
         this.lastProgress = now;
         return;
       }

@@ -42,6 +42,8 @@ export class Pool {
   readonly endpoints: readonly Endpoint[];
   /** Time limits for its targets. */
   readonly limits: Limits;
+  /** Whether its targets speak HTTP/2. */
+  readonly http2: boolean;
   /** What chooses a target; null for round robin. */
   private readonly balancer: Balancer | null;
   /** The policy that chooses a target. */
@@ -63,6 +65,7 @@ export class Pool {
   constructor(members: readonly Member[], options: Omit<PoolSpec<unknown>, 'upstreams'>, policy: Policy, first: number) {
     const { transport, lb_policy: balancing, passive_health: passive, slow_start_secs: secs, max_in_flight: concurrency } = options;
     this.limits = limitsOf(transport);
+    this.http2 = transport?.protocol !== undefined;
     this.balancing = balancing ?? null;
     this.passive = passiveHealthOf(passive);
     this.slowStartMs = (secs ?? 0) * 1_000;

@@ -4,7 +4,7 @@ import { compileApplies } from '../rewrite/rewriting.ts';
 
 /**
  * `method <METHOD>`: the method for the upstream. HEAD keeps its method, since its response has no body, and so do upgrades, whose method
- * is part of the handshake.
+ * is part of the handshake, and `OPTIONS *`, since no other method has that target (RFC 9112 3.2.4).
  */
 export const method: PolicyKind = (route, handle) =>
   [...(route.methods ?? []), ...(handle?.methods ?? [])].map((spec) => {
@@ -12,7 +12,7 @@ export const method: PolicyKind = (route, handle) =>
     return {
       name: 'method',
       decide(x) {
-        if (x.method !== 'HEAD' && x.upgrade === null && applies(x)) x.upstreamMethod = spec.method;
+        if (x.method !== 'HEAD' && x.upgrade === null && x.target !== '*' && applies(x)) x.upstreamMethod = spec.method;
         return null;
       },
       explain(x) {

@@ -140,7 +140,7 @@ test('a path that could belong to another block is refused where a block changes
   assert.equal(await sent([], '', { handles }, '/api/..%2fother'), null);
 });
 
-test('the method for the upstream changes, except that of HEAD', async () => {
+test('the method for the upstream changes, except that of HEAD and OPTIONS *', async () => {
   using upstream = await UpstreamFixture.serving(ok('x'));
   using proxy = await ProxyFixture.start([
     { ...site('a.test', upstream), methods: [{ method: 'GET' }, { method: 'PUT', match: { path: ['/put'] } }] },
@@ -150,9 +150,10 @@ test('the method for the upstream changes, except that of HEAD', async () => {
   await proxy.request(`POST /put HTTP/1.1\r\nHost: a.test\r\n${body}`);
   const head = await proxy.request('HEAD / HTTP/1.1\r\nHost: a.test\r\n\r\n');
   assert.match(head.line, / 200 /);
+  await proxy.request('OPTIONS * HTTP/1.1\r\nHost: a.test\r\n\r\n');
   assert.deepEqual(
     upstream.requests.map(({ line }) => line.split(' ')[0]),
-    ['GET', 'PUT', 'HEAD'],
+    ['GET', 'PUT', 'HEAD', 'OPTIONS'],
   );
 });
 

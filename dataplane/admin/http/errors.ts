@@ -37,7 +37,7 @@ export const ERRORS = {
   nothingToRetry: {
     status: 404,
     message: 'no order waits for that domain',
-    cause: 'POST of a domain for which no certificate is ordered, or whose order has not failed',
+    cause: 'POST of a domain for which no certificate is ordered, or whose order neither failed nor waits behind others',
   },
   rootNotFound: {
     status: 404,

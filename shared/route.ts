@@ -151,7 +151,7 @@ const answersRequests = (route: RouteSpec): boolean =>
   route.file_server != null;
 
 /** Whether HTTP requests never reach the route, because it only passes TLS connections through. */
-export const passesTlsOnly = (route: RouteSpec): boolean =>
+const passesTlsOnly = (route: RouteSpec): boolean =>
   route.tls_passthrough != null && route.upstreams.length === 0 && !answersRequests(route);
 
 /** As `readRoute`, for applied routes: a site that has lost its last target remains valid. */

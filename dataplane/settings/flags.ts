@@ -33,7 +33,7 @@ const DNS_PORT = 53;
 const OTLP_TRACES = '/v1/traces';
 
 /** More worker threads than this must be a typo. */
-export const MAX_WORKERS = 256;
+const MAX_WORKERS = 256;
 /** The kernel's limit for a socket path, without the terminating zero (bytes). */
 const MAX_SOCKET_PATH = 107;
 const DAY_MS = 86_400_000;

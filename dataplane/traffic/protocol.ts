@@ -125,7 +125,7 @@ export type CacheFromWorker =
   | { readonly kind: 'purged'; readonly purged: number };
 
 /** How the cache handled requests. */
-export const CACHE_RESULTS = ['hit', 'stale', 'revalidated', 'miss', 'collapsed', 'pass'] as const;
+const CACHE_RESULTS = ['hit', 'stale', 'revalidated', 'miss', 'collapsed', 'pass'] as const;
 export type CacheResult = (typeof CACHE_RESULTS)[number];
 
 /** What became of the copy that a mirror was to get: how it responded, whether it failed to, or that no copy was made. */

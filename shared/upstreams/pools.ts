@@ -15,7 +15,7 @@ const OF_TARGETS = [
   'slow_start_secs',
   'max_in_flight',
 ] as const satisfies readonly (keyof PoolOptions)[];
-export const POOL_OPTIONS: readonly (keyof PoolOptions)[] = [...OF_SITE, ...OF_TARGETS];
+const POOL_OPTIONS: readonly (keyof PoolOptions)[] = [...OF_SITE, ...OF_TARGETS];
 
 /**
  * A block's own pool; null if the block uses its site's pool. A block inherits the options that it leaves out, except those that belong to

@@ -12,7 +12,7 @@ const address = readBy(parseUpstream);
 const TARGET_STATES = ['healthy', 'starting', 'unhealthy', 'draining', 'paused'] as const;
 
 /** A target of a pool. */
-export const upstreamSchema = z
+const upstreamSchema = z
   .object({
     address: address.describe(
       '`host:port`; an IPv6 address is in brackets. Or `unix/` and the absolute path of a socket: `unix//run/app.sock`.',

@@ -11,7 +11,7 @@ export type LabelForm = {
   readonly needsDomain: boolean;
 };
 
-export const CONTAINER_LABELS: LabelForm = { prefix: LABEL_PREFIX, needsDomain: true };
+const CONTAINER_LABELS: LabelForm = { prefix: LABEL_PREFIX, needsDomain: true };
 
 /** One site requested by a container. */
 export type SiteLabels = Readonly<LabelDraft> & {

@@ -4,7 +4,7 @@ import type { EventFeed } from '../events/event-feed.ts';
 import { ApiError } from '../http/errors.ts';
 import type { ControllerStreams, ReloadResult } from './controller-streams.ts';
 
-export const COOLDOWN_MS = 5_000;
+const COOLDOWN_MS = 5_000;
 /** How long to wait for an outcome (ms). A mass removal is held back for 5 s of it. */
 const WAIT_MS = 30_000;
 

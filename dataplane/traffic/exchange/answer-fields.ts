@@ -135,7 +135,7 @@ function changed(fields: AnswerFields, changes: FieldChanges, x: AnsweredRequest
 }
 
 /** The lines to add to an upstream's response: its own values override the defaults, the block's override both. */
-export function addedFields(fields: AnswerFields, answer: AnswerFlags, secure: boolean): string {
+function addedFields(fields: AnswerFields, answer: AnswerFlags, secure: boolean): string {
   const strict = secure && fields.strictTransport && !answer.hasStrictTransportSecurity ? STRICT_TRANSPORT : '';
   if (!answer.hasContentTypeOptions && !answer.hasFrameOptions) return strict + fields.all;
   const noSniff = fields.noSniff && !answer.hasContentTypeOptions ? NO_SNIFF : '';

@@ -3,7 +3,7 @@ import { accepted, type Parsed, refused } from '../../values/parsed.ts';
 
 /** Most index files, hidden names and files to try. */
 export const MAX_NAMES = 100;
-export const LONGEST_ROOT = 4_096;
+const LONGEST_ROOT = 4_096;
 /** Characters; the longest name of a file is 255 bytes. */
 const LONGEST_NAME = 255;
 const LONGEST_TRIED = 2_048;

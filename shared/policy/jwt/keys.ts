@@ -6,7 +6,7 @@ export type JwtKey = { pem: string; kid?: string | undefined; alg?: string | und
 
 export const MAX_KEYS = 50;
 /** Keys without an identifier are tried in turn, and each try costs a signature. */
-export const MAX_WITHOUT_KID = 4;
+const MAX_WITHOUT_KID = 4;
 /** Characters. */
 export const LONGEST_PEM = 4_096;
 export const LONGEST_KID = 256;

@@ -6,7 +6,7 @@ import { quote } from '../../config-file/quote.ts';
 import { isMatcher, type Word } from '../../config-file/word.ts';
 
 export const MAX_REWRITES = 1_000;
-export const LONGEST_URI = 8_192;
+const LONGEST_URI = 8_192;
 const FORM = 'rewrite [<from>] <to>';
 
 type Rewrite = { from?: string | undefined; to: string; match?: Condition | undefined };

@@ -60,8 +60,6 @@ const members = {
     .describe('Where TLS connections for the host are passed on to without being decrypted; the first entry for a port applies.'),
 };
 
-export type PassthroughSpec = Readonly<z.output<typeof spec>>;
-
 export const tlsPassthrough: PolicyDescription<typeof members> = {
   members,
   directive: passthroughDirective,

@@ -58,14 +58,6 @@ export function isToParent(message: unknown): message is ToParent {
   return typeof message === 'object' && message !== null && 'kind' in message;
 }
 
-/** Listens to the parent without keeping the process alive. */
-export function onParentMessage(listener: (outcome: UpgradeOutcome) => void): void {
-  process.on('message', (message) => {
-    if (isOutcome(message)) listener(message);
-  });
-  process.channel?.unref();
-}
-
 function isOutcome(message: unknown): message is UpgradeOutcome {
   return isToParent(message) && ['upgraded', 'not-upgraded'].includes(message.kind);
 }
@@ -100,7 +92,7 @@ function isStart(message: unknown): message is Start {
   return typeof message === 'object' && message !== null && 'kind' in message && message.kind === 'start';
 }
 
-export const NO_PARENT: UpgradeOutcome = {
+const NO_PARENT: UpgradeOutcome = {
   kind: 'not-upgraded',
   reason: 'it has no parent process to start a successor; start one yourself with the same flags and --takeover',
 };

@@ -5,7 +5,7 @@ import { accepted, type Parsed, refused } from '../../../../shared/values/parsed
 import type { Files } from './files.ts';
 
 /** The path of a file that a word names: a relative path starts at the file that contains the word. */
-export const pathNamedBy = ({ text, path }: Word): string => (isAbsolute(text) ? normalize(text) : join(dirname(path), text));
+const pathNamedBy = ({ text, path }: Word): string => (isAbsolute(text) ? normalize(text) : join(dirname(path), text));
 
 /** The content of the file that a word names, as text. A refusal includes the path if it differs from the word. */
 export function textNamedBy(word: Word, files: Files): Parsed<string> {

@@ -8,7 +8,7 @@ import type { Backends } from '../routes/backends.ts';
 type ForwardAuth = NonNullable<RouteDraft['forward_auth']>;
 
 /** On a Service: the namespaces whose Ingresses may use it for forward authentication; `*` means all. */
-export const ALLOWS_FROM = `${CLUSTER_PREFIX}forward_auth_from`;
+const ALLOWS_FROM = `${CLUSTER_PREFIX}forward_auth_from`;
 
 /** `SERVICE`, `SERVICE.NAMESPACE`, or that followed by what the cluster's DNS adds. */
 const NAME = /^([a-z0-9-]+)(?:\.([a-z0-9-]+)(?:\.svc(?:\.cluster\.local)?)?)?$/;

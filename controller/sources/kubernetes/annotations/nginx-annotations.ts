@@ -2,7 +2,7 @@ import { CLUSTER_PREFIX } from '../../../../shared/name.ts';
 import type { Ingress } from '../objects/ingress.ts';
 
 /** The prefix of annotations of ingress-nginx. */
-export const NGINX_PREFIX = 'nginx.ingress.kubernetes.io/';
+const NGINX_PREFIX = 'nginx.ingress.kubernetes.io/';
 
 type Protection = { readonly by: string } | { readonly why: string };
 

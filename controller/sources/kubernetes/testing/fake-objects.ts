@@ -2,8 +2,8 @@ import type { FakeApiServer, FakeObject } from './fake-api-server.ts';
 
 export const INGRESSES_PATH = '/apis/networking.k8s.io/v1/ingresses';
 export const CLASSES_PATH = '/apis/networking.k8s.io/v1/ingressclasses';
-export const SERVICES_PATH = '/api/v1/services';
-export const SLICES_PATH = '/apis/discovery.k8s.io/v1/endpointslices';
+const SERVICES_PATH = '/api/v1/services';
+const SLICES_PATH = '/apis/discovery.k8s.io/v1/endpointslices';
 export const SECRETS_PATH = '/api/v1/secrets';
 export const LEASES_PATH = '/apis/coordination.k8s.io/v1/namespaces/sluice/leases';
 
@@ -22,12 +22,12 @@ export const fakeIngress = (
   },
 });
 
-export const fakeService = (name: string): FakeObject => ({
+const fakeService = (name: string): FakeObject => ({
   metadata: { name, namespace: 'default' },
   spec: { ports: [{ name: 'http', port: 80 }] },
 });
 
-export const fakeSlice = (service: string, addresses: readonly string[]): FakeObject => ({
+const fakeSlice = (service: string, addresses: readonly string[]): FakeObject => ({
   metadata: { name: `${service}-1`, namespace: 'default', labels: { 'kubernetes.io/service-name': service } },
   addressType: 'IPv4',
   ports: [{ name: 'http', port: 8080, protocol: 'TCP' }],

@@ -24,7 +24,7 @@ export function readDirectives(value: string): Directives {
 }
 
 /** Splits a list at commas outside of quoted strings. */
-export function splitList(value: string): string[] {
+function splitList(value: string): string[] {
   const parts: string[] = [];
   let from = 0;
   let quoted = false;

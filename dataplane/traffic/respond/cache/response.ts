@@ -4,7 +4,7 @@ import { withoutOws } from '../../codec/http1/protocols.ts';
 import { type Directives, LONGEST, readDirectives, readTargeted } from './directives.ts';
 
 /** The name of the field that addresses this cache alone (RFC 9213 2.2). */
-export const OWN_TARGET = 'sluice-cache-control';
+const OWN_TARGET = 'sluice-cache-control';
 const CDN_TARGET = 'cdn-cache-control';
 /** A response that names more fields in Vary is not stored, as with `*`: each request for it would take long to compare. */
 const MAX_VARY = 50;

@@ -4,7 +4,7 @@ import { changedFields } from '../inject/page-head.ts';
 import type { Coding, Zlib } from './codings.ts';
 
 /** A body up to this many bytes that arrives as a whole is encoded in the worker's own thread, which takes less than a millisecond. */
-export const SMALL_BODY = 16_384;
+const SMALL_BODY = 16_384;
 
 /**
  * The body of one response, encoded. A small body is encoded in one step once it is complete. A larger or slower one is encoded by a stream

@@ -31,11 +31,6 @@ export class FrameReader {
     this.sink = sink;
   }
 
-  /** Whether the last bytes ended in the middle of a frame. */
-  get inFrame(): boolean {
-    return this.partial !== null || this.dataLeft >= 0;
-  }
-
   /** Nothing more is read: the connection is ending. */
   stop(): void {
     this.stopped = true;

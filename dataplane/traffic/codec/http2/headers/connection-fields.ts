@@ -1,11 +1,5 @@
 /** Fields that describe one HTTP/1.1 connection. In HTTP/2 they make a message malformed (RFC 9113 8.2.2). */
-export const CONNECTION_FIELDS: ReadonlySet<string> = new Set([
-  'connection',
-  'keep-alive',
-  'proxy-connection',
-  'transfer-encoding',
-  'upgrade',
-]);
+const CONNECTION_FIELDS: ReadonlySet<string> = new Set(['connection', 'keep-alive', 'proxy-connection', 'transfer-encoding', 'upgrade']);
 
 /** One bit for each length that one of these names has, or `te`. It rules out most other names. */
 const LENGTHS = [...CONNECTION_FIELDS, 'te'].reduce((bits, name) => bits | (1 << name.length), 0);

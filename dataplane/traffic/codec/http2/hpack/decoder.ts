@@ -7,7 +7,7 @@ import { STATIC_END, STATIC_KNOWN, STATIC_LINES, STATIC_NAME_LENGTH, STATIC_STAR
 import { FIRST_DYNAMIC } from './static-table.ts';
 
 /** The size of a table before any setting (RFC 9113 6.5.2). */
-export const INITIAL_TABLE_BYTES = 4_096;
+const INITIAL_TABLE_BYTES = 4_096;
 const FIRST_LINES_BYTES = 1_024;
 /** CRLF (bytes). */
 const LINE_END = 2;

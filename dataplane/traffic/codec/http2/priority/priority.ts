@@ -1,5 +1,5 @@
 /** The urgency of a response without a signal; 0 is the most urgent, 7 the least (RFC 9218 4.1). */
-export const DEFAULT_URGENCY = 3;
+const DEFAULT_URGENCY = 3;
 const LEAST_URGENT = 7;
 /** Longer values say nothing that we know, and take longer to read than they are worth. */
 const MAX_CHARACTERS = 256;

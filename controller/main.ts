@@ -1,7 +1,6 @@
 import { networkInterfaces } from 'node:os';
-import { TOKEN_VARIABLE } from '../shared/api/admin-client.ts';
 import { exampleIn } from '../shared/command-examples.ts';
-import { NAME } from '../shared/name.ts';
+import { NAME, TOKEN_VARIABLE } from '../shared/name.ts';
 import { type Clock, systemClock } from '../shared/runtime/clock.ts';
 import { helpOf, readFlags, UsageError } from '../shared/runtime/flags.ts';
 import { releaseMemoryWhenIdle } from '../shared/runtime/idle-memory.ts';

@@ -1,5 +1,5 @@
 import { DISK_OPERATIONS_PER_WORKER } from '../shared/limits.ts';
-import { ENV_PREFIX } from '../shared/name.ts';
+import { TOKEN_VARIABLE, VIEW_TOKEN_VARIABLE } from '../shared/name.ts';
 import { systemClock } from '../shared/runtime/clock.ts';
 import { UsageError } from '../shared/runtime/flags.ts';
 import { releaseMemoryWhenIdle } from '../shared/runtime/idle-memory.ts';
@@ -46,8 +46,8 @@ async function main(): Promise<void> {
     clock: systemClock,
     random: systemRandom,
     log,
-    token: process.env[`${ENV_PREFIX}ADMIN_TOKEN`],
-    viewToken: process.env[`${ENV_PREFIX}VIEW_TOKEN`],
+    token: process.env[TOKEN_VARIABLE],
+    viewToken: process.env[VIEW_TOKEN_VARIABLE],
     successor: requestSuccessor,
     stopped: told.promise,
     committed: () => {

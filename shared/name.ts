@@ -2,9 +2,14 @@
 export const NAME = 'sluice';
 
 export const ENV_PREFIX = `${NAME.toUpperCase()}_`;
+/** The token of the Admin API, and a second one that only reads. They have no flags, because flags are visible in the process list. */
+export const TOKEN_VARIABLE = `${ENV_PREFIX}ADMIN_TOKEN`;
+export const VIEW_TOKEN_VARIABLE = `${ENV_PREFIX}VIEW_TOKEN`;
 export const METRIC_PREFIX = `${NAME}_`;
+/** The prefix of header fields. */
+const FIELD_PREFIX = `${NAME.charAt(0).toUpperCase()}${NAME.slice(1)}-`;
 /** Lists the unknown members of a posted route. */
-export const IGNORED_HEADER = `${NAME.charAt(0).toUpperCase()}${NAME.slice(1)}-Ignored`;
+export const IGNORED_HEADER = `${FIELD_PREFIX}Ignored`;
 export const LABEL_PREFIX = `${NAME}.`;
 /** The prefix of annotations that are not written like labels, and of the controller's name in a cluster. */
 export const CLUSTER_PREFIX = `${NAME}.dev/`;
@@ -15,10 +20,10 @@ export const GATEWAY_CONTROLLER = `${CLUSTER_PREFIX}gateway-controller`;
 export const CONFIG_FILE = 'Sluicefile';
 
 /** The request header field that counts how often the proxy has forwarded a request. */
-export const HOPS_FIELD = `${NAME.slice(0, 1).toUpperCase()}${NAME.slice(1)}-Hops`;
+export const HOPS_FIELD = `${FIELD_PREFIX}Hops`;
 
 /** The response header field that tells clients without a page that a site challenges browsers. */
-export const CHALLENGE_FIELD = `${NAME.slice(0, 1).toUpperCase()}${NAME.slice(1)}-Challenge`;
+export const CHALLENGE_FIELD = `${FIELD_PREFIX}Challenge`;
 
 /** The path below which the proxy itself responds on proxied hosts. */
 export const OWN_PATH_PREFIX = `/.${NAME}/`;

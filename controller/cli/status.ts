@@ -5,6 +5,7 @@ import { clientOf, getJson, jsonIn, noArguments, QUERY_FLAGS, type RequestClient
 import type { Command, Terminal } from './command/command.ts';
 import {
   CONTROLLER_FLAG,
+  DISCOVERING_SOURCES,
   type Discovered,
   describeClusterObjects,
   describeContainers,
@@ -17,8 +18,6 @@ import { olderAlerts } from './older-alerts.ts';
 
 /** At most this many problems are printed; `--json` prints all of them. */
 const SHOWN = 50;
-/** Sources whose objects may have no route. */
-const DISCOVERING: ReadonlySet<string> = new Set(['docker', 'kubernetes']);
 /** Exit code for scripts: there are problems. */
 const SOMETHING_IS_WRONG = 3;
 
@@ -31,7 +30,7 @@ export const status: Command = {
     const client = clientOf(flags);
     const dataplane = await getJson<DataplaneStatus>(client, '/status', 'controllers');
     const alerts = await fetchAlerts(client, dataplane);
-    const isDiscovering = dataplane.controllers.some(({ sources }) => sources.some((source) => DISCOVERING.has(source)));
+    const isDiscovering = dataplane.controllers.some(({ sources }) => sources.some((source) => DISCOVERING_SOURCES.has(source)));
     const discovered = isDiscovering ? await queryDiscovered(flags) : NOTHING_DISCOVERED;
     const { containers = null, clusterObjects = null } = 'unknown' in discovered ? {} : discovered;
     const all = { ...dataplane, alerts, containers, cluster_objects: clusterObjects };

@@ -5,6 +5,7 @@ import express, { type ErrorRequestHandler } from 'express';
 import { authorized } from '../../shared/api/bearer-token.ts';
 import { ConnectionRoom } from '../../shared/api/connection-room.ts';
 import { foreignRequest, type KnownBy, onSocket, onThisMachine } from '../../shared/api/foreign-request.ts';
+import { TOKEN_VARIABLE } from '../../shared/name.ts';
 import { published } from '../../shared/route.ts';
 import { createServer } from '../../shared/runtime/http/node-http.ts';
 import { listenUnix } from '../../shared/runtime/http/unix-socket.ts';
@@ -67,7 +68,7 @@ export class Admin {
       const { kind: _, ...upstream } = event;
       this.streams.broadcast({ upstream });
     });
-    if (!parts.token) parts.log.warn('SLUICE_ADMIN_TOKEN is not set: every authenticated request over TCP will be rejected');
+    if (!parts.token) parts.log.warn(`${TOKEN_VARIABLE} is not set: every authenticated request over TCP will be rejected`);
   }
 
   /** Opens the TCP transport, with TLS if a certificate is given. @returns the address it listens on. @throws the system's error. */

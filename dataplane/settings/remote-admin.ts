@@ -1,4 +1,4 @@
-import { ENV_PREFIX, NAME } from '../../shared/name.ts';
+import { NAME, TOKEN_VARIABLE, VIEW_TOKEN_VARIABLE } from '../../shared/name.ts';
 import { UsageError } from '../../shared/runtime/flags.ts';
 import { splitAddress } from '../../shared/values/address.ts';
 import { isLoopback } from '../../shared/values/loopback.ts';
@@ -32,7 +32,7 @@ export function requireTlsForOthers({ adminListen, adminAllowRemote, adminTlsCer
 export function requireTokenForOthers({ adminAllowRemote }: AdminSettings, token: string | undefined): void {
   if (!adminAllowRemote || (token?.length ?? 0) >= MIN_TOKEN) return;
   const what = token ? `is shorter than ${MIN_TOKEN} characters` : 'is not set';
-  throw refused(`--admin-allow-remote needs a token, and ${ENV_PREFIX}ADMIN_TOKEN ${what}; make one with: openssl rand -hex 32`);
+  throw refused(`--admin-allow-remote needs a token, and ${TOKEN_VARIABLE} ${what}; make one with: openssl rand -hex 32`);
 }
 
 /** @throws UsageError if the token that only reads is the one that may do everything, or could be guessed. */
@@ -42,7 +42,7 @@ export function requireViewToken(
 ): void {
   if (!viewToken) return;
   if (viewToken === token)
-    throw refused(`${ENV_PREFIX}VIEW_TOKEN is the same as ${ENV_PREFIX}ADMIN_TOKEN, so it would not only read: choose another`);
+    throw refused(`${VIEW_TOKEN_VARIABLE} is the same as ${TOKEN_VARIABLE}, so it would not only read: choose another`);
   if (adminAllowRemote && viewToken.length < MIN_TOKEN)
-    throw refused(`${ENV_PREFIX}VIEW_TOKEN is shorter than ${MIN_TOKEN} characters; make one with: openssl rand -hex 32`);
+    throw refused(`${VIEW_TOKEN_VARIABLE} is shorter than ${MIN_TOKEN} characters; make one with: openssl rand -hex 32`);
 }

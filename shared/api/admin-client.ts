@@ -1,9 +1,8 @@
 import type { ClientRequest, IncomingMessage, RequestOptions } from 'node:http';
-import { ENV_PREFIX } from '../name.ts';
+import { TOKEN_VARIABLE } from '../name.ts';
 import { type AdminAddress, formatAdminAddress } from './admin-address.ts';
-import { reasonOf, reasonOfStranger } from './connection-failure.ts';
+import { notAnAdminApi, reasonOf } from './connection-failure.ts';
 
-export const TOKEN_VARIABLE = `${ENV_PREFIX}ADMIN_TOKEN`;
 /** Time limit without a byte (ms), longer than the data plane keeps a reload waiting. */
 const ANSWER_TIMEOUT_MS = 40_000;
 
@@ -62,7 +61,7 @@ export function createAdminClient(options: { address: AdminAddress; token: strin
     address,
     request: async (method, path, body) => {
       const answer = await send(address, token, method, path, body);
-      const stranger = reasonOfStranger(answer);
+      const stranger = notAnAdminApi(answer);
       if (stranger !== null) throw new AdminUnreachable(address, stranger);
       if (answer.status === 401) throw new AdminUnreachable(address, UNAUTHORIZED);
       return answer;

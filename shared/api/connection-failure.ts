@@ -12,7 +12,7 @@ export function reasonOf(error: unknown, address: AdminAddress): string {
 }
 
 /** Why a response does not come from an Admin API, with advice; null if it may. Its errors are objects with an explanation. */
-export function reasonOfStranger({ address, status, text }: Answer): string | null {
+export function notAnAdminApi({ address, status, text }: Answer): string | null {
   if ((status >= 200 && status < 300) || isEnvelope(text)) return null;
   // Servers agree on this word only.
   if (address.kind === 'tcp' && status === 400 && /\bHTTPS\b/.test(text)) return SPEAKS_TLS;

@@ -1,13 +1,7 @@
 import { type AdminAddress, parseAdminAddress, verifiedBy } from '../../../shared/api/admin-address.ts';
-import {
-  type AdminAnswer,
-  type AdminClient,
-  AdminUnreachable,
-  createAdminClient,
-  TOKEN_VARIABLE,
-} from '../../../shared/api/admin-client.ts';
+import { type AdminAnswer, type AdminClient, AdminUnreachable, createAdminClient } from '../../../shared/api/admin-client.ts';
 import { WHERE } from '../../../shared/api/connection-failure.ts';
-import { ADMIN_SOCKET_FILE, DEFAULT_STATE_DIR, NAME } from '../../../shared/name.ts';
+import { ADMIN_SOCKET_FILE, DEFAULT_STATE_DIR, NAME, TOKEN_VARIABLE } from '../../../shared/name.ts';
 import { type Flag, type Flags, UsageError } from '../../../shared/runtime/flags.ts';
 import { type Parsed, refused } from '../../../shared/values/parsed.ts';
 import { DATAPLANE_CA_FLAG, isRootsFlag, rootsOf } from '../../dataplane-roots.ts';
@@ -15,7 +9,7 @@ import { CommandError } from './command.ts';
 import { firstThatAnswers, likelyAddresses } from './find-admin.ts';
 import { plain } from './terminal.ts';
 
-export const ADMIN_FLAG: Flag = {
+const ADMIN_FLAG: Flag = {
   name: 'admin',
   placeholder: 'ADDRESS',
   help: `the data plane to query: HOST:PORT, https://HOST:PORT or unix:PATH; over TCP the token is read from ${TOKEN_VARIABLE}`,
@@ -73,7 +67,7 @@ export const getJson = async <T>(client: RequestClient, path: string, member?: k
 export function jsonIn<T>(answer: AdminAnswer, member?: keyof T & string): T {
   const value = parsed(textOf(answer));
   if (member === undefined ? Array.isArray(value) : typeof value === 'object' && value !== null && member in value) return value as T;
-  throw new AdminUnreachable(answer.address, STRANGER);
+  throw new AdminUnreachable(answer.address, NOT_A_DATAPLANE);
 }
 
 function parsed(text: string): unknown {
@@ -93,10 +87,10 @@ export function textOf(answer: AdminAnswer): string {
 /** The data plane refused the request, or there is none: every data plane has the endpoints that commands use. */
 export const refusalOf = (answer: AdminAnswer): CommandError | AdminUnreachable =>
   answer.status === 404 && errorIn(answer) === 'not found'
-    ? new AdminUnreachable(answer.address, STRANGER)
+    ? new AdminUnreachable(answer.address, NOT_A_DATAPLANE)
     : new CommandError(`the data plane responded with ${answer.status}: ${errorIn(answer)}`);
 
-const STRANGER = `what answers there is not the Admin API of a data plane but another program, or a controller; ${WHERE}`;
+const NOT_A_DATAPLANE = `what answers there is not the Admin API of a data plane but another program, or a controller; ${WHERE}`;
 
 /** The message of an error envelope, or the raw text, in one line: whatever runs at the address decides what it is. */
 export const errorIn = (answer: AdminAnswer): string => plain(messageIn(answer)).trim();

@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs';
 import { type AdminAddress, formatAdminAddress, parseAdminAddress } from '../../../shared/api/admin-address.ts';
-import { AdminUnreachable, createAdminClient, TOKEN_VARIABLE } from '../../../shared/api/admin-client.ts';
+import { AdminUnreachable, createAdminClient } from '../../../shared/api/admin-client.ts';
 import { controllerSocketBeside } from '../../../shared/api/controller-socket.ts';
-import { DEFAULT_CONTROLLER_LISTEN } from '../../../shared/name.ts';
+import { DEFAULT_CONTROLLER_LISTEN, TOKEN_VARIABLE } from '../../../shared/name.ts';
 import type { Flag, Flags } from '../../../shared/runtime/flags.ts';
 import { splitAddress } from '../../../shared/values/address.ts';
 import { isLoopback } from '../../../shared/values/loopback.ts';
@@ -36,6 +36,9 @@ function readAddress(text: string): Parsed<AdminAddress> {
 export type Discovered =
   | { readonly containers: readonly ContainerStatus[]; readonly clusterObjects: readonly ClusterObjectStatus[] }
   | { readonly unknown: string };
+
+/** Sources whose objects may have no route. */
+export const DISCOVERING_SOURCES: ReadonlySet<string> = new Set(['docker', 'kubernetes']);
 
 export const NOTHING_DISCOVERED: Discovered = { containers: [], clusterObjects: [] };
 

@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
-import { createAdminClient, TOKEN_VARIABLE } from '../../../shared/api/admin-client.ts';
-import { NAME } from '../../../shared/name.ts';
+import { createAdminClient } from '../../../shared/api/admin-client.ts';
+import { NAME, TOKEN_VARIABLE } from '../../../shared/name.ts';
 import { type Flag, UsageError } from '../../../shared/runtime/flags.ts';
 import { splitAddress } from '../../../shared/values/address.ts';
 import { isLoopback } from '../../../shared/values/loopback.ts';

@@ -3,7 +3,7 @@ import { type Flags, UsageError } from '../../../shared/runtime/flags.ts';
 import type { Explanation } from '../../../shared/wire/status.ts';
 import { clientOf, getJson, QUERY_FLAGS, wantsJson } from '../command/admin-query.ts';
 import type { Command } from '../command/command.ts';
-import { CONTROLLER_FLAG, type Discovered, NOTHING_DISCOVERED, queryDiscovered } from '../command/containers.ts';
+import { CONTROLLER_FLAG, DISCOVERING_SOURCES, type Discovered, NOTHING_DISCOVERED, queryDiscovered } from '../command/containers.ts';
 import { describeExplanation } from './explanation-text.ts';
 
 export const explain: Command = {
@@ -26,15 +26,13 @@ export const explain: Command = {
 
 /** Objects that serve or want this host. The controller is not queried if another source serves it; an unreachable one is not an error. */
 async function discoveredFor(flags: Flags, { url, route, matched }: Explanation): Promise<Exclude<Discovered, { unknown: string }>> {
-  const sources = route ? [route.source, route.overrides?.source] : DISCOVERING;
-  const discovered = DISCOVERING.some((source) => sources.includes(source)) ? await queryDiscovered(flags) : NOTHING_DISCOVERED;
+  const isDiscovered = (source: string | null | undefined) => DISCOVERING_SOURCES.has(source ?? '');
+  const mayBeWanted = !route || isDiscovered(route.source) || isDiscovered(route.overrides?.source);
+  const discovered = mayBeWanted ? await queryDiscovered(flags) : NOTHING_DISCOVERED;
   if ('unknown' in discovered) return { containers: [], clusterObjects: [] };
   const wanted = new Set([matched, hostOf(url)]);
   const wants = ({ domains }: { readonly domains: readonly string[] }) => domains.some((domain) => wanted.has(domain));
   return { containers: discovered.containers.filter(wants), clusterObjects: discovered.clusterObjects.filter(wants) };
 }
-
-/** Sources whose objects may have no route. */
-const DISCOVERING: readonly string[] = ['docker', 'kubernetes'];
 
 const hostOf = (url: string): string => new URL(url).hostname.replace(/\.$/, '');

@@ -100,7 +100,7 @@ export async function startController(
     const identity = { controller: settings.id, epoch: startedAt, reload: sources.some((source) => source.reload) };
     return new Pusher({ address, token, clock, random, identity, state: () => reconciler.state(), reload, watch, conditions });
   });
-  if (sources.some(({ awaitsDataplane }) => awaitsDataplane)) reconciler.greet();
+  if (sources.some(({ awaitsDataplane }) => awaitsDataplane)) reconciler.startEmpty();
 
   const keeping = { clock, random, log, signal: stopping.signal };
   const tasks = [

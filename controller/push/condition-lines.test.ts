@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { RouteCondition } from '../../shared/wire/apply.ts';
-import { conditionLines, type KnownConditions, NOTHING_TOLD } from './condition-lines.ts';
+import { conditionLines, type KnownConditions, NO_CONDITIONS_SENT } from './condition-lines.ts';
 
 const YES = { holds: true, reason: 'valid', since: '2026-01-01T00:00:00.000Z' };
 const NO = { holds: false, reason: 'no target is available', since: '2026-01-02T00:00:00.000Z' };
@@ -18,7 +18,7 @@ const read = (lines: readonly string[]): RouteCondition[] =>
 test('domains with equal conditions share a line', () => {
   const { lines } = conditionLines(
     source(1, known('a.test'), known('b.test', { accepted: { ...YES } }), known('c.test', { resolved: NO })),
-    NOTHING_TOLD,
+    NO_CONDITIONS_SENT,
   );
   assert.deepEqual(read(lines), [
     { source: 'file', domains: ['a.test', 'b.test'], accepted: YES, resolved: YES },
@@ -28,7 +28,7 @@ test('domains with equal conditions share a line', () => {
 
 test('only conditions that have changed since are sent, and those of routes that are sent again', () => {
   const [a, b, c] = [known('a.test'), known('b.test'), known('c.test')];
-  const { becomes } = conditionLines(source(1, a, b, c), NOTHING_TOLD);
+  const { becomes } = conditionLines(source(1, a, b, c), NO_CONDITIONS_SENT);
   const next = source(2, a, { ...b, resolved: NO }, c);
   assert.deepEqual(
     read(conditionLines(next, becomes).lines).map(({ domains }) => domains),
@@ -43,7 +43,7 @@ test('only conditions that have changed since are sent, and those of routes that
 
 test('a hundred thousand routes take few lines, each far below the limit of a line', () => {
   const all = Array.from({ length: 100_000 }, (_, n) => known(`${'long'.repeat(40)}-${n}.test`));
-  const { lines } = conditionLines(source(1, ...all), NOTHING_TOLD);
+  const { lines } = conditionLines(source(1, ...all), NO_CONDITIONS_SENT);
   assert.equal(lines.length, 100);
   assert.ok(lines.every((line) => line.length < 1_048_576));
 });

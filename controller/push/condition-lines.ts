@@ -12,28 +12,28 @@ export type KnownConditions = {
 export type ConditionsSource = { readonly version: number; list(): Iterable<KnownConditions> };
 
 /** What has been sent to a data plane. */
-export type ToldConditions = {
+export type SentConditions = {
   readonly version: number;
   readonly byDomain: ReadonlyMap<string, Pick<KnownConditions, 'accepted' | 'resolved'>>;
 };
 
-export const NOTHING_TOLD: ToldConditions = { version: -1, byDomain: new Map() };
+export const NO_CONDITIONS_SENT: SentConditions = { version: -1, byDomain: new Map() };
 
 /** `lines` is empty if nothing has changed. `becomes` is what the data plane knows once it has acknowledged them. */
-export type ConditionLines = { readonly lines: readonly string[]; readonly becomes: ToldConditions };
+export type ConditionLines = { readonly lines: readonly string[]; readonly becomes: SentConditions };
 
-export const NO_CONDITIONS: ConditionLines = { lines: [], becomes: NOTHING_TOLD };
+export const NO_CONDITIONS: ConditionLines = { lines: [], becomes: NO_CONDITIONS_SENT };
 
 /**
  * The conditions that the data plane does not have yet, and those of the domains in `again`. Domains with equal conditions share a line.
  */
-export function conditionLines(source: ConditionsSource, told: ToldConditions, again: ReadonlySet<string> = new Set()): ConditionLines {
+export function conditionLines(source: ConditionsSource, sent: SentConditions, again: ReadonlySet<string> = new Set()): ConditionLines {
   const { version } = source;
-  if (version === told.version && again.size === 0) return { lines: [], becomes: told };
+  if (version === sent.version && again.size === 0) return { lines: [], becomes: sent };
   const byDomain = new Map<string, Pick<KnownConditions, 'accepted' | 'resolved'>>();
   const groups = new Map<string, RouteCondition>();
   for (const { domain, source: name, accepted, resolved } of source.list()) {
-    const before = told.byDomain.get(domain);
+    const before = sent.byDomain.get(domain);
     const isKnown = before !== undefined && before.accepted === accepted && before.resolved === resolved;
     byDomain.set(domain, isKnown ? before : { accepted, resolved });
     if (isKnown && !again.has(domain)) continue;

@@ -4,10 +4,10 @@ import { desire } from '../desired/desire.ts';
 import { sampleListing } from '../desired/testing/sample-listing.ts';
 import type { DesiredState } from '../reconcile/reconciler.ts';
 import { NO_CONDITIONS } from './condition-lines.ts';
-import { difference, type Frame, fullFrame } from './frame.ts';
+import { deltaFrame, type Frame, fullFrame } from './frame.ts';
 
 const NOTHING = { routes: new Set<string>(), certificates: new Set<string>() };
-const WHO = { controller: 'c', epoch: 1, reload: false };
+const CONTENT = { identity: { controller: 'c', epoch: 1, reload: false }, conditions: NO_CONDITIONS };
 
 /** The desired state of a file with these certificates, given as text by domains. */
 function stateOf(provided: Readonly<Record<string, string>>): DesiredState {
@@ -26,14 +26,15 @@ const linesOf = (frame: Frame | undefined): string[] =>
   });
 
 test('a full frame contains every certificate, before the routes', () => {
-  const lines = linesOf(fullFrame(WHO, 1, stateOf({ 'b.example a.example': 'one' }), NO_CONDITIONS));
+  const lines = linesOf(fullFrame({ ...CONTENT, revision: 1, state: stateOf({ 'b.example a.example': 'one' }) }));
   assert.deepEqual(lines, ['apply', 'certificate a.example b.example one', 'route', 'settings', 'end']);
 });
 
 test('a difference adds new and changed certificates, and removes those no longer wanted', () => {
-  const base = fullFrame(WHO, 1, stateOf({ 'a.example': 'one', 'b.example': 'two', 'c.example': 'three' }), NO_CONDITIONS).becomes;
+  const first = stateOf({ 'a.example': 'one', 'b.example': 'two', 'c.example': 'three' });
+  const base = fullFrame({ ...CONTENT, revision: 1, state: first }).becomes;
   const next = stateOf({ 'a.example': 'one', 'b.example': 'other', 'd.example': 'four' });
-  assert.deepEqual(linesOf(difference(WHO, base, 2, next, NOTHING, NO_CONDITIONS)), [
+  assert.deepEqual(linesOf(deltaFrame(base, NOTHING, { ...CONTENT, revision: 2, state: next })), [
     'apply',
     'remove_certificate c.example',
     'certificate b.example other',
@@ -41,7 +42,7 @@ test('a difference adds new and changed certificates, and removes those no longe
     'end',
   ]);
   const same = stateOf({ 'a.example': 'one', 'b.example': 'two', 'c.example': 'three' });
-  assert.equal(difference(WHO, base, 2, same, NOTHING, NO_CONDITIONS), undefined);
+  assert.equal(deltaFrame(base, NOTHING, { ...CONTENT, revision: 2, state: same }), undefined);
 });
 
 test('a different certificate is a change even if all routes are the same', () => {

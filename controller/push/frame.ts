@@ -1,7 +1,7 @@
 import type { ApplyInput, ReloadOutcome } from '../../shared/wire/apply.ts';
 import type { DesiredCertificate, DesiredRoute } from '../desired/desire.ts';
 import type { DesiredState } from '../reconcile/reconciler.ts';
-import type { ConditionLines, ToldConditions } from './condition-lines.ts';
+import type { ConditionLines, SentConditions } from './condition-lines.ts';
 
 /** The sender: the same in every frame of a process. */
 export type ControllerIdentity = { readonly controller: string; readonly epoch: number; readonly reload: boolean };
@@ -14,7 +14,17 @@ export type Acknowledged = {
   readonly settings: string;
   readonly problems: string;
   readonly listed: readonly string[];
-  readonly conditions: ToldConditions;
+  readonly conditions: SentConditions;
+};
+
+/** What a frame is made of. */
+export type FrameContent = {
+  readonly identity: ControllerIdentity;
+  readonly revision: number;
+  readonly state: DesiredState;
+  readonly conditions: ConditionLines;
+  /** The result of a reload that the data plane has requested. */
+  readonly reload?: ReloadOutcome | undefined;
 };
 
 /** One frame as text lines, and the state once it is acknowledged. */
@@ -24,13 +34,7 @@ export type Frame = { readonly lines: Iterable<string>; readonly becomes: Acknow
 const MAX_ERRORS_LENGTH = 200_000;
 
 /** The complete state, for a data plane in an unknown state. Sources that have not listed are left out, so their routes stay. */
-export function fullFrame(
-  who: ControllerIdentity,
-  revision: number,
-  state: DesiredState,
-  conditions: ConditionLines,
-  reload?: ReloadOutcome,
-): Frame {
+export function fullFrame({ identity, revision, state, conditions, reload }: FrameContent): Frame {
   const { desired } = state;
   const problems = state.problems.filter((problem) => desired.listed.includes(problem.source));
   const settings = settingsText(state);
@@ -38,7 +42,7 @@ export function fullFrame(
   const texts = { settings, problems: JSON.stringify(problems) };
   const becomes = { revision, routes, certificates, ...texts, listed, conditions: conditions.becomes };
   const lines = function* () {
-    yield head(who, revision, null, desired.listed);
+    yield head(identity, revision, null, desired.listed);
     for (const { text } of certificates.values()) yield `{"certificate":${text}}\n`;
     for (const { text } of routes.values()) yield `{"route":${text}}\n`;
     if (settings !== '') yield `{"settings":${settings}}\n`;
@@ -52,14 +56,10 @@ export function fullFrame(
 export type SentAgain = { readonly routes: ReadonlySet<string>; readonly certificates: ReadonlySet<string> };
 
 /** The changes since `base`. @returns undefined if there is nothing to send. */
-export function difference(
-  who: ControllerIdentity,
+export function deltaFrame(
   base: Acknowledged,
-  revision: number,
-  state: DesiredState,
   again: SentAgain,
-  conditions: ConditionLines,
-  reload?: ReloadOutcome,
+  { identity, revision, state, conditions, reload }: FrameContent,
 ): Frame | undefined {
   const { desired } = state;
   const settings = settingsText(state);
@@ -80,7 +80,7 @@ export function difference(
     (problems === base.problems ? 0 : 1);
   if (lineCount === 0 && !reload) return undefined;
   const lines = function* () {
-    yield head(who, revision, base.revision, desired.sources);
+    yield head(identity, revision, base.revision, desired.sources);
     for (const [domain, { source }] of removed) yield `${JSON.stringify({ remove: { domain, source } })}\n`;
     yield* certificates;
     for (const { text } of routes) yield `{"route":${text}}\n`;
@@ -114,8 +114,8 @@ function certificateLines(base: Acknowledged, { desired: { certificates } }: Des
   ];
 }
 
-function head(who: ControllerIdentity, revision: number, basedOn: number | null, sources: readonly string[]): string {
-  const apply: ApplyInput = { ...who, revision, based_on: basedOn, sources: [...sources] };
+function head(identity: ControllerIdentity, revision: number, basedOn: number | null, sources: readonly string[]): string {
+  const apply: ApplyInput = { ...identity, revision, based_on: basedOn, sources: [...sources] };
   return `${JSON.stringify({ apply })}\n`;
 }
 

@@ -7,8 +7,8 @@ import type { Random } from '../../shared/runtime/random.ts';
 import type { ADDED_LINES, Applied, ReloadOutcome, StreamLine, TargetReport } from '../../shared/wire/apply.ts';
 import { certificateKey } from '../desired/desire.ts';
 import type { DesiredState } from '../reconcile/reconciler.ts';
-import { type ConditionLines, type ConditionsSource, conditionLines, NOTHING_TOLD, type ToldConditions } from './condition-lines.ts';
-import { type Acknowledged, type ControllerIdentity, difference, type Frame, fullFrame, needsFullFrame } from './frame.ts';
+import { type ConditionLines, type ConditionsSource, conditionLines, NO_CONDITIONS_SENT, type SentConditions } from './condition-lines.ts';
+import { type Acknowledged, type ControllerIdentity, deltaFrame, type Frame, fullFrame, needsFullFrame } from './frame.ts';
 
 /**
  * How often a domain that another controller owns is requested again, since the owner may have gone, and a certificate that was not stored
@@ -197,26 +197,18 @@ class Session {
   }
 
   private nextFrame(state: DesiredState, reload: ReloadOutcome | undefined): Frame | undefined {
-    const { identity } = this.options;
     const base = this.acknowledged;
-    if (!base || needsFullFrame(base, state))
-      return fullFrame(identity, this.nextRevision(), state, this.conditions(NOTHING_TOLD, true), reload);
-    return difference(
-      identity,
-      base,
-      this.nextRevision(),
-      state,
-      { routes: this.again, certificates: this.unstoredAgain },
-      this.conditions(base.conditions, this.again.size > 0),
-      reload,
-    );
+    const content = { identity: this.options.identity, revision: this.nextRevision(), state, reload };
+    if (!base || needsFullFrame(base, state)) return fullFrame({ ...content, conditions: this.conditions(NO_CONDITIONS_SENT, true) });
+    const again = { routes: this.again, certificates: this.unstoredAgain };
+    return deltaFrame(base, again, { ...content, conditions: this.conditions(base.conditions, this.again.size > 0) });
   }
 
   /** The conditions to send now. `urgent`: they belong to routes that are sent. */
-  private conditions(told: ToldConditions, urgent: boolean): ConditionLines {
+  private conditions(sent: SentConditions, urgent: boolean): ConditionLines {
     const { conditions, clock } = this.options;
-    const nothing = { lines: [], becomes: told };
-    if (!this.takesConditions || (conditions.version === told.version && this.again.size === 0)) return nothing;
+    const nothing = { lines: [], becomes: sent };
+    if (!this.takesConditions || (conditions.version === sent.version && this.again.size === 0)) return nothing;
     const wait = this.conditionsAt - clock.monotonic();
     if (wait > 0 && !urgent) {
       this.cancelConditions ??= clock.after(wait, () => {
@@ -226,7 +218,7 @@ class Session {
       return nothing;
     }
     this.conditionsAt = clock.monotonic() + CONDITIONS_MS;
-    return conditionLines(conditions, told, this.again);
+    return conditionLines(conditions, sent, this.again);
   }
 
   private async write(frame: Frame): Promise<void> {

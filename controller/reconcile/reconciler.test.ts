@@ -56,7 +56,7 @@ test('an urgent listing is applied at once, together with pending ones', () => {
 
 test('a greeting is a desired state without sources, and only sent first', () => {
   const { reconciler, states } = started();
-  reconciler.greet();
+  reconciler.startEmpty();
   assert.deepEqual([states.length, states[0]?.desired.sources, domains(states[0])], [1, [], []]);
   reconciler.accept(sampleListing(['a.example']));
   assert.deepEqual(domains(states[1]), ['a.example']);

@@ -20,7 +20,7 @@ export type Reconciler = {
    * Starts with a desired state without sources. It changes nothing at data planes, but makes them respond with their identity, for sources
    * that can't list without it.
    */
-  greet(): void;
+  startEmpty(): void;
   /** As `accept`, but requested by a person: it applies at once, and confirms pending removals. */
   acceptConfirmed(snapshot: Snapshot): void;
   /** undefined until a source has reported. */
@@ -89,7 +89,7 @@ export function createReconciler(options: {
 
   return {
     accept: (snapshot) => accept(snapshot, false),
-    greet: rebuild,
+    startEmpty: rebuild,
     acceptConfirmed: (snapshot) => accept(snapshot, true),
     state: () => state,
     settled: (source) => new Promise((resolve) => (isHeld(states.get(source)) ? waiting.push({ source, resolve }) : resolve())),

@@ -12,7 +12,7 @@ import { clientAuthAt } from '../policy/client-certificate/client-auth.ts';
 import type { PolicyTools } from '../policy/policy.ts';
 import type { DryRun, DryRunResult } from '../protocol.ts';
 import { blockFor, passthroughAt } from '../route/choose.ts';
-import type { CompiledRoute } from '../route/compiled-route.ts';
+import type { CompiledBlock, CompiledRoute } from '../route/compiled-route.ts';
 import type { Pool } from '../upstream/pool/pool.ts';
 
 /** A placeholder client to which nothing may be sent. */
@@ -68,17 +68,40 @@ export type DryRunTools = {
 };
 
 /** What would happen to a GET of this target, according to the live table and policies. Counts and sends nothing. */
-export function dryRun(request: DryRun, { index, policies: tools, clock, ports }: DryRunTools): DryRunResult {
-  const url = new URL(request.origin);
-  const { target } = request;
-  const host = url.hostname.replace(/\.$/, '');
+export function dryRun({ origin, target }: DryRun, tools: DryRunTools): DryRunResult {
+  const { index, ports } = tools;
+  const url = new URL(origin);
+  const host = hostOf(url);
   const secure = url.protocol === 'https:';
   const port = arrivalPort(url, ports);
+  const nothing = { port, matched: null, block: null, policies: [], targets: [] };
+  const passed = secure ? passthroughAt(index, host, port, null) : null;
+  if (passed !== null) {
+    const targets = targetsOf(passed.passthrough.pool);
+    const words = `the TLS connection is passed through to ${targets.map(({ address }) => address).join(', ') || 'no target'}`;
+    return { ...nothing, routed: true, matched: passed.route.domain, verdict: words, targets };
+  }
+  if (target.length > MAX_TARGET) return { ...nothing, routed: false, verdict: `${FAULT.longTarget.status}: ${FAULT.longTarget.reason}` };
   const route = index.find(host, port);
+  if (route === null) return { ...nothing, routed: false, verdict: `404: ${unrouted(host, port, index)}` };
+  const x = getOf(target, url, port, route, tools.clock);
+  const found = { ...nothing, routed: true, matched: route.domain };
+  if (isOwnPath(x.path, x.target)) return { ...found, verdict: route.ownPaths.explain(x.path) };
+  if (route.ambiguity?.(x)) return { ...found, verdict: `${AMBIGUOUS_PATH.status}: ${AMBIGUOUS_PATH.reason}` };
+  const block = blockFor(route, x);
+  if (block === null) return { ...found, verdict: `404: no block of the site matches ${x.path}` };
+  return { ...found, ...explainBlock(x, block, tools) };
+}
+
+const hostOf = (url: URL): string => url.hostname.replace(/\.$/, '');
+
+/** A GET of this target that has reached its route. */
+function getOf(target: string, url: URL, port: number, route: CompiledRoute, clock: Clock): Exchange {
+  const secure = url.protocol === 'https:';
   const x = new Exchange(DISCARD, NOWHERE, {
     method: 'GET',
     target,
-    host,
+    host: hostOf(url),
     hostField: url.host,
     fields: `Host: ${url.host}\r\n`,
     bodyLength: 0,
@@ -88,7 +111,7 @@ export function dryRun(request: DryRun, { index, policies: tools, clock, ports }
     strictTransport: false,
     misdirected: false,
     // Assumes a client that has presented the required certificate.
-    clientRule: secure ? (clientAuthAt(route?.clientAuth ?? [], port, null)?.rule ?? '') : null,
+    clientRule: secure ? (clientAuthAt(route.clientAuth, port, null)?.rule ?? '') : null,
     referer: null,
     userAgent: null,
     fetchDestination: null,
@@ -103,22 +126,15 @@ export function dryRun(request: DryRun, { index, policies: tools, clock, ports }
   });
   // The first of the groups that divide its requests, so that the same question gets the same answer.
   x.draw = 0;
-  const nothing = { port, matched: null, block: null, policies: [], targets: [] };
-  const passed = secure ? passthroughAt(index, host, port, null) : null;
-  if (passed !== null) {
-    const targets = targetsOf(passed.passthrough.pool);
-    const words = `the TLS connection is passed through to ${targets.map(({ address }) => address).join(', ') || 'no target'}`;
-    return { ...nothing, routed: true, matched: passed.route.domain, verdict: words, targets };
-  }
-  if (target.length > MAX_TARGET) return { ...nothing, routed: false, verdict: `${FAULT.longTarget.status}: ${FAULT.longTarget.reason}` };
-  if (route === null) return { ...nothing, routed: false, verdict: `404: ${unrouted(host, port, index)}` };
   x.route = route;
-  x.path = normalizedPath(rawPath(x.target));
-  const found = { ...nothing, routed: true, matched: route.domain };
-  if (isOwnPath(x.path, x.target)) return { ...found, verdict: route.ownPaths.explain(x.path) };
-  if (route.ambiguity?.(x)) return { ...found, verdict: `${AMBIGUOUS_PATH.status}: ${AMBIGUOUS_PATH.reason}` };
-  const block = blockFor(route, x);
-  if (block === null) return { ...found, verdict: `404: no block of the site matches ${x.path}` };
+  x.path = normalizedPath(rawPath(target));
+  return x;
+}
+
+type BlockExplanation = Pick<DryRunResult, 'block' | 'policies' | 'targets' | 'verdict'>;
+
+/** What the policies of the block would do with the request, and what would respond. */
+function explainBlock(x: Exchange, block: CompiledBlock, { policies: tools, clock }: DryRunTools): BlockExplanation {
   x.block = block;
   if (block.strip !== '') x.upstreamTarget = withoutPrefix(x.target, block.strip, block.folds);
   const asked = block.policies.flatMap((policy) => {
@@ -132,17 +148,12 @@ export function dryRun(request: DryRun, { index, policies: tools, clock, ports }
       if (filter.explain) asked.push({ name: filter.name, words: filter.explain(), answers: false });
   if (block.errorPages !== null) asked.push({ name: 'handle_errors', words: block.errorPages.explain(), answers: false });
   const answering = asked.find(({ answers }) => answers);
-  const targets = block.pool === null ? [] : targetsOf(block.pool);
-  if (answering === undefined && block.pool !== null) asked.push(...forwarded(x, target));
-  const verdict = answering === undefined ? last.words : `answered by ${answering.name}: ${answering.words}`;
+  if (answering === undefined && block.pool !== null) asked.push(...forwarded(x));
   return {
-    port,
-    routed: true,
-    verdict,
-    matched: route.domain,
+    verdict: answering === undefined ? last.words : `answered by ${answering.name}: ${answering.words}`,
     block: block.index < 0 ? null : { path: block.condition?.name ?? block.pattern?.text ?? null, index: block.index },
     policies: asked.map(({ name, words }) => ({ name, verdict: words })),
-    targets,
+    targets: block.pool === null ? [] : targetsOf(block.pool),
   };
 }
 
@@ -155,8 +166,8 @@ const targetsOf = ({ endpoints }: Pool): DryRunResult['targets'] =>
   }));
 
 /** The request that the upstream would get, where it differs from the client's. */
-function forwarded(x: Exchange, sent: string): { name: string; words: string; answers: false }[] {
-  if (x.upstreamTarget === sent && x.upstreamMethod === x.method && x.hostOfTarget === null && x.upstreamFields === x.fields) return [];
+function forwarded(x: Exchange): { name: string; words: string; answers: false }[] {
+  if (x.upstreamTarget === x.target && x.upstreamMethod === x.method && x.hostOfTarget === null && x.upstreamFields === x.fields) return [];
   const host =
     x.hostOfTarget === null
       ? (fieldIn(x.upstreamFields, 'host') ?? '')

@@ -40,7 +40,7 @@ export type PoolTrouble = {
 /** A host that answered many of its requests of the last five minutes with 5xx (`failed`). */
 export type FailingSite = { readonly domain: string; readonly requests: number; readonly failed: number };
 
-/** A problem of certificates. `message` is a whole sentence; `since` in ms since 1970. */
+/** A problem of certificates. `message` is a whole sentence. */
 export type CertificateTrouble = {
   readonly kind: keyof typeof CERTIFICATES;
   readonly domain: string | null;

@@ -26,7 +26,7 @@ export type FeedbackOptions = {
 };
 
 /** What is written to the cluster once a snapshot is served. */
-export type Consequences = { readonly statuses: readonly DesiredStatus[]; readonly refusals: readonly Refusal[] };
+export type ClusterReports = { readonly statuses: readonly DesiredStatus[]; readonly refusals: readonly Refusal[] };
 
 /**
  * Reports to the cluster: statuses and Events, written by one of the controllers that serve the same class. It follows what is served and
@@ -59,7 +59,7 @@ export class Feedback {
     this.statuses.publish(this.addresses.list());
   }
 
-  served({ statuses, refusals }: Consequences, { refused }: ServedSnapshot): void {
+  served({ statuses, refusals }: ClusterReports, { refused }: ServedSnapshot): void {
     this.statuses.want(statuses, refused);
     this.events.want(refusals);
   }
@@ -81,4 +81,4 @@ export class Feedback {
 const MAX_NAME = 253;
 
 /** Controllers of the same class share a lease. */
-export const leaseOf = (ingressClass: string): string => `${NAME}-status-${ingressClass}`.slice(0, MAX_NAME);
+const leaseOf = (ingressClass: string): string => `${NAME}-status-${ingressClass}`.slice(0, MAX_NAME);

@@ -9,7 +9,7 @@ import type { Reading, ServedSnapshot, Snapshot, Source } from '../source.ts';
 import { createTransitionTimes } from '../transition-times.ts';
 import { ApiFailure } from './api/api-failure.ts';
 import { type Cluster, openCluster } from './api/cluster.ts';
-import { type Consequences, Feedback } from './feedback.ts';
+import { type ClusterReports, Feedback } from './feedback.ts';
 import type { KubernetesSettings } from './flags.ts';
 import { addressesToDivide } from './gateway/gateway-addresses.ts';
 import type { Ingress } from './objects/ingress.ts';
@@ -56,7 +56,7 @@ export function createKubernetesSource(options: KubernetesSourceOptions): Source
   let relist: () => void = () => undefined;
   let feedback: Feedback | undefined;
   /** The statuses and refusals of snapshots that may still be served. */
-  const consequences = new WeakMap<Snapshot, Consequences>();
+  const reports = new WeakMap<Snapshot, ClusterReports>();
   const addresses = addressesToDivide(settings.publish, pod !== null, options.interfaces ?? []);
   const identity = pod ?? `${hostname()}_${random.hex(4)}`;
 
@@ -127,7 +127,7 @@ export function createKubernetesSource(options: KubernetesSourceOptions): Source
       const urgent = lostTargets(before, targets);
       const about = { kind: 'listed', source: KUBERNETES_SOURCE, routes, certificates, problems, urgent } as const;
       const snapshot: Snapshot = globals === null ? about : { ...about, settings: globals };
-      consequences.set(snapshot, translation);
+      reports.set(snapshot, translation);
       emit(snapshot);
     };
 
@@ -165,7 +165,7 @@ export function createKubernetesSource(options: KubernetesSourceOptions): Source
   };
 
   const served = (one: ServedSnapshot): void => {
-    const due = consequences.get(one.snapshot);
+    const due = reports.get(one.snapshot);
     if (due) feedback?.served(due, one);
   };
 

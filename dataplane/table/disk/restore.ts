@@ -35,7 +35,7 @@ export type Restored = {
  * `takenOver`: another process had the table until now, and the confirmations of its targets still count. `unwritable`: why the directory
  * can't be written.
  */
-export type Circumstances = { readonly boot: string | null; readonly takenOver: boolean; readonly unwritable?: string | null };
+export type RestoreOptions = { readonly boot: string | null; readonly takenOver: boolean; readonly unwritable?: string | null };
 
 /**
  * Reads the saved table entry by entry. Damaged entries are logged and skipped; the others are served.
@@ -48,7 +48,7 @@ export async function restore(
   stateDir: string,
   clock: Clock,
   log: Log,
-  { boot, takenOver, unwritable = null }: Circumstances = { boot: null, takenOver: false },
+  { boot, takenOver, unwritable = null }: RestoreOptions = { boot: null, takenOver: false },
 ): Promise<Restored> {
   const { store, saved } = unwritable === null ? await read(stateDir, clock, log) : await readCopy(stateDir, unwritable, clock, log);
   const { claims, controllers, globals } = saved;

@@ -1,3 +1,4 @@
+import { DEFAULT_REALM } from '../../../../shared/policy/basic-auth/directive.ts';
 import type { BasicAuthSpec } from '../../../../shared/route.ts';
 import { parseBcryptHash } from '../../../../shared/values/bcrypt-hash.ts';
 import { accepted, type Parsed, refused } from '../../../../shared/values/parsed.ts';
@@ -6,7 +7,6 @@ import { HTPASSWD_TYPE, type HtpasswdSecret } from '../objects/htpasswd-secret.t
 /** A Secret of the same namespace, and the realm that browsers show. */
 export type UsersRef = { readonly secret: string; readonly realm: string };
 
-const USUAL_REALM = 'restricted';
 const FORM = /^([a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?)(?:\s+(.+))?$/s;
 const REALM = /^[\x20-\x7e\x80-\xff]{1,256}$/;
 const USER = /^[^\p{Cc}:]{1,256}$/u;
@@ -14,7 +14,7 @@ const MAX_USERS = 1_000;
 
 /** Reads `SECRET [REALM]`. */
 export function readUsersRef(text: string): Parsed<UsersRef> {
-  const [, secret, realm = USUAL_REALM] = FORM.exec(text.trim()) ?? [];
+  const [, secret, realm = DEFAULT_REALM] = FORM.exec(text.trim()) ?? [];
   if (secret === undefined) return refused('it is the name of a Secret, and perhaps a realm');
   return REALM.test(realm) ? accepted({ secret, realm }) : refused('a realm must not contain control characters');
 }

@@ -2,7 +2,7 @@ import type { Scope } from '../../../../shared/placeholders/names.ts';
 import type { HeaderSpec } from '../../../../shared/route.ts';
 import { foldedName } from '../../codec/http1/field-names.ts';
 import type { EvaluatedRequest } from './evaluated-request.ts';
-import type { AnswerFacts, Surroundings } from './placeholders.ts';
+import type { AnswerFacts, PlaceholderContext } from './placeholders.ts';
 import { CONTROLS, compileText, type Evaluate, LONGEST_FIELD_VALUE } from './template.ts';
 
 /** One change of a field section, as a route has it. */
@@ -33,10 +33,10 @@ const RESPONSE_NAMES: FieldNameRules = { kept: new Set(), confusable: false };
 export function compileChanges(
   specs: readonly FieldChangeSpec[],
   scope: Scope,
-  surroundings: Surroundings,
+  context: PlaceholderContext,
   names: FieldNameRules = RESPONSE_NAMES,
 ): FieldChanges {
-  const changes = specs.map((spec) => compileChange(spec, scope, surroundings, names));
+  const changes = specs.map((spec) => compileChange(spec, scope, context, names));
   return {
     apply(text, x, answer, strict) {
       const lines = text.split('\r\n');
@@ -52,7 +52,7 @@ export function compileChanges(
 function compileChange(
   { name, value, op, find }: FieldChangeSpec,
   scope: Scope,
-  surroundings: Surroundings,
+  context: PlaceholderContext,
   names: FieldNameRules,
 ): CompiledChange {
   const lower = name.toLowerCase();
@@ -68,7 +68,7 @@ function compileChange(
     };
     return { decides: matches, act: (lines) => remove(lines, isRemoved) };
   }
-  const evaluate = valueFor(value, scope, surroundings);
+  const evaluate = valueFor(value, scope, context);
   if (op === 'replace') return { decides: () => false, act: replacing(is, find ?? '', evaluate) };
   const set: ApplyChange = (lines, x, answer) => {
     const text = evaluate(x, answer);
@@ -81,8 +81,8 @@ function compileChange(
   return { decides, act: (lines, x, answer) => lines.some(is) || set(lines, x, answer) };
 }
 
-function valueFor(value: string, scope: Scope, surroundings: Surroundings): Evaluate {
-  const text = compileText(value, { scope, longest: LONGEST_FIELD_VALUE, unsafe: CONTROLS, ...surroundings });
+function valueFor(value: string, scope: Scope, context: PlaceholderContext): Evaluate {
+  const text = compileText(value, { scope, longest: LONGEST_FIELD_VALUE, unsafe: CONTROLS, ...context });
   const { constant } = text;
   return constant === null ? text.evaluate : () => constant;
 }

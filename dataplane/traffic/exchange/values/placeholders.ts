@@ -16,7 +16,7 @@ export const NO_ANSWER: AnswerFacts = { status: 0, lines: '' };
 export type Value = (x: EvaluatedRequest, answer: AnswerFacts) => string;
 
 /** What some placeholders depend on where they are written. */
-export type Surroundings = {
+export type PlaceholderContext = {
   /** The path and query as changed so far, for texts that change them; otherwise as the client sent them. */
   readonly target?: (x: EvaluatedRequest) => string;
   /** What `*` of the pattern around the text matched. */
@@ -26,7 +26,7 @@ export type Surroundings = {
 const asSent = (x: EvaluatedRequest): string => x.target;
 
 /** Compiles a placeholder that validation has accepted. */
-export function compilePlaceholder(placeholder: Placeholder, { target = asSent, remainder = () => '' }: Surroundings): Value {
+export function compilePlaceholder(placeholder: Placeholder, { target = asSent, remainder = () => '' }: PlaceholderContext): Value {
   const { name, argument } = placeholder;
   switch (name) {
     case 'http.request.uri':

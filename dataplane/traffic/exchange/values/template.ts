@@ -1,7 +1,7 @@
 import type { Scope } from '../../../../shared/placeholders/names.ts';
 import { isConstant, type Placeholder, type TemplatePart, templateParts } from '../../../../shared/placeholders/template.ts';
 import type { EvaluatedRequest } from './evaluated-request.ts';
-import { type AnswerFacts, BOUNDED, compilePlaceholder, type Surroundings, type Value } from './placeholders.ts';
+import { type AnswerFacts, BOUNDED, compilePlaceholder, type PlaceholderContext, type Value } from './placeholders.ts';
 
 /** The value of a text for a request; null if it is too long, or unsafe where it is used. */
 export type Evaluate = (x: EvaluatedRequest, answer: AnswerFacts) => string | null;
@@ -17,7 +17,7 @@ export type Text =
     };
 
 /** How values become part of a text. */
-export type TemplateUse = Surroundings & {
+export type TemplateUse = PlaceholderContext & {
   readonly scope: Scope;
   /** Bytes. */
   readonly longest: number;

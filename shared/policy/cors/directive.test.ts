@@ -1,36 +1,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Directive, DirectiveContext } from '../../config-file/directive.ts';
-import type { Word } from '../../config-file/word.ts';
 import { parseRoute } from '../../route.ts';
-import { refused } from '../../values/parsed.ts';
+import { blockOf, directiveContext, line } from '../testing/directive-context.ts';
 import { corsDirective } from './directive.ts';
 import { parseOrigin } from './origin.ts';
 
-const word = (text: string): Word => ({ path: 'Sluicefile', line: 1, column: 1, text, style: 'bare', exact: true });
-const line = (text: string): Directive => {
-  const [name = '', ...args] = text.split(' ');
-  return { name: word(name), args: args.map(word), block: null };
-};
-const unasked = (): never => assert.fail('cors does not use this');
-
 function read(head: string, ...lines: string[]) {
-  const mistakes: string[] = [];
+  const { context, mistakes } = directiveContext();
   const part: Parameters<typeof corsDirective.read>[1] = {};
-  const reading: DirectiveContext = {
-    report: { error: (_, message) => mistakes.push(message.replace(/\p{Noncharacter_Code_Point}/gu, '')), warn: unasked },
-    conditionFor: unasked,
-    expanded: (block) => block,
-    textOf: () => refused('no file'),
-    now: 0,
-    sourceWords: new WeakMap(),
-  };
-  corsDirective.read(
-    { ...line(`cors ${head}`), block: lines.length > 0 ? { open: word('{'), lines: lines.map(line) } : null },
-    part,
-    reading,
-    null,
-  );
+  corsDirective.read({ ...line(`cors ${head}`), block: lines.length > 0 ? blockOf(...lines) : null }, part, context, null);
   return { cors: part.cors, mistakes };
 }
 

@@ -1,33 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Directive, DirectiveBlock, DirectiveContext } from '../../config-file/directive.ts';
-import type { Word } from '../../config-file/word.ts';
-import { refused } from '../../values/parsed.ts';
+import type { Directive } from '../../config-file/directive.ts';
+import { blockOf, directiveContext, line } from '../testing/directive-context.ts';
 import { encodeDirective } from './directive.ts';
 
-const word = (text: string): Word => ({ path: 'Sluicefile', line: 1, column: 1, text, style: 'bare', exact: true });
-const line = (text: string, block: DirectiveBlock | null = null): Directive => {
-  const [name = '', ...args] = text.split(' ');
-  return { name: word(name), args: args.map(word), block };
-};
-const block = (...lines: (string | Directive)[]): DirectiveBlock => ({
-  open: word('{'),
-  lines: lines.map((one) => (typeof one === 'string' ? line(one) : one)),
-});
-const unasked = (): never => assert.fail('encode does not use this');
-
 function read(directive: Directive) {
-  const mistakes: string[] = [];
+  const { context, mistakes } = directiveContext();
   const part: Parameters<typeof encodeDirective.read>[1] = {};
-  const reading: DirectiveContext = {
-    report: { error: (_, message) => mistakes.push(message.replace(/\p{Noncharacter_Code_Point}/gu, '')), warn: unasked },
-    conditionFor: unasked,
-    expanded: (lines) => lines,
-    textOf: () => refused('no file'),
-    now: 0,
-    sourceWords: new WeakMap(),
-  };
-  encodeDirective.read(directive, part, reading, null);
+  encodeDirective.read(directive, part, context, null);
   return { encode: part.encode, mistakes };
 }
 
@@ -37,7 +17,7 @@ test('formats are arguments or lines, with their levels, and all three are offer
   assert.deepEqual(read(line('encode')), { encode: { formats: ALL }, mistakes: [] });
   assert.deepEqual(read(line('encode off')), { encode: { formats: [] }, mistakes: [] });
   assert.deepEqual(read(line('encode gzip br')).encode, { formats: [{ name: 'gzip' }, { name: 'br' }] });
-  const levels = read(line('encode gzip', block('gzip 9', 'zstd best', 'br 6')));
+  const levels = read(line('encode gzip', blockOf('gzip 9', 'zstd best', 'br 6')));
   assert.deepEqual(levels.mistakes, []);
   assert.deepEqual(levels.encode?.formats, [
     { name: 'gzip', level: 9 },
@@ -47,12 +27,12 @@ test('formats are arguments or lines, with their levels, and all three are offer
 });
 
 test('a block sets the minimum length, the types, the statuses and whether responses with cookies are encoded', () => {
-  const match = line('match', block('status 2xx 404', 'header Content-Type TEXT/*', 'header content-type *+json'));
-  assert.deepEqual(read(line('encode', block('minimum_length 2kb', match, 'with_cookies'))), {
+  const match = line('match', blockOf('status 2xx 404', 'header Content-Type TEXT/*', 'header content-type *+json'));
+  assert.deepEqual(read(line('encode', blockOf('minimum_length 2kb', match, 'with_cookies'))), {
     encode: { formats: ALL, minimum_length: 2_048, statuses: ['2xx', 404], types: ['text/*', '*+json'], with_cookies: true },
     mistakes: [],
   });
-  assert.equal(read(line('encode', block('minimum_length 256'))).encode?.minimum_length, 256);
+  assert.equal(read(line('encode', blockOf('minimum_length 256'))).encode?.minimum_length, 256);
 });
 
 for (const [directive, mistake] of [
@@ -60,25 +40,25 @@ for (const [directive, mistake] of [
   [line('encode deflate'), 'encode "deflate": write zstd, br or gzip'],
   [line('encode gzip gzip'), 'encode names gzip twice'],
   [line('encode off gzip'), 'encode off takes no other argument'],
-  [line('encode off', block('gzip')), 'encode off takes no block'],
-  [line('encode', block('gzip 10')), 'gzip "10": a level of gzip is a number from 1 to 9'],
-  [line('encode', block('br 11')), 'br "11": a level of br is a number from 1 to 6'],
-  [line('encode', block('zstd slow')), 'zstd "slow": a level of zstd is a number from 1 to 9, or fastest, default, better, best'],
-  [line('encode', block('gzip 5', 'gzip 6')), 'gzip has two levels'],
-  [line('encode', block('gzip 5 6')), '"6" is one argument too many for gzip: write gzip [<level>]'],
-  [line('encode', block('minimum_length')), 'minimum_length is missing an argument: write minimum_length <bytes>'],
-  [line('encode', block('minimum_length few')), 'minimum_length "few": write bytes, such as 512, or a size of up to 1gb, such as 2kb'],
-  [line('encode', block('minimum_lenght 5')), 'encode "minimum_lenght" (did you mean "minimum_length"?)'],
-  [line('encode', block('match')), 'match is missing its block: write status <status> [<status> …] or header Content-Type <type>'],
+  [line('encode off', blockOf('gzip')), 'encode off takes no block'],
+  [line('encode', blockOf('gzip 10')), 'gzip "10": a level of gzip is a number from 1 to 9'],
+  [line('encode', blockOf('br 11')), 'br "11": a level of br is a number from 1 to 6'],
+  [line('encode', blockOf('zstd slow')), 'zstd "slow": a level of zstd is a number from 1 to 9, or fastest, default, better, best'],
+  [line('encode', blockOf('gzip 5', 'gzip 6')), 'gzip has two levels'],
+  [line('encode', blockOf('gzip 5 6')), '"6" is one argument too many for gzip: write gzip [<level>]'],
+  [line('encode', blockOf('minimum_length')), 'minimum_length is missing an argument: write minimum_length <bytes>'],
+  [line('encode', blockOf('minimum_length few')), 'minimum_length "few": write bytes, such as 512, or a size of up to 1gb, such as 2kb'],
+  [line('encode', blockOf('minimum_lenght 5')), 'encode "minimum_lenght" (did you mean "minimum_length"?)'],
+  [line('encode', blockOf('match')), 'match is missing its block: write status <status> [<status> …] or header Content-Type <type>'],
   [
-    line('encode', block(line('match', block('status all')))),
+    line('encode', blockOf(line('match', blockOf('status all')))),
     'status "all": write a status from 200 to 599, such as 404, or a class, such as 5xx',
   ],
-  [line('encode', block(line('match', block('header X-A b')))), 'header "X-A": only Content-Type decides what is encoded'],
+  [line('encode', blockOf(line('match', blockOf('header X-A b')))), 'header "X-A": only Content-Type decides what is encoded'],
   [
-    line('encode', block(line('match', block('header Content-Type text/x;a')))),
+    line('encode', blockOf(line('match', blockOf('header Content-Type text/x;a')))),
     'header Content-Type "text/x;a": write a media type such as application/json, which may begin or end with *',
   ],
-  [line('encode', block(line('gzip', block()))), 'gzip takes no block: write gzip [<level>]'],
+  [line('encode', blockOf(line('gzip', blockOf()))), 'gzip takes no block: write gzip [<level>]'],
 ] as const)
   test(`reports a mistake and what to write: ${mistake}`, () => assert.deepEqual(read(directive).mistakes, [mistake]));

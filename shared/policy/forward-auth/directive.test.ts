@@ -1,38 +1,16 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Directive, DirectiveBlock, DirectiveContext } from '../../config-file/directive.ts';
-import type { Word } from '../../config-file/word.ts';
+import type { Directive } from '../../config-file/directive.ts';
 import { parseRoute } from '../../route.ts';
-import { refused } from '../../values/parsed.ts';
+import { blockOf, directiveContext, line } from '../testing/directive-context.ts';
 import { forwardAuthDirective } from './directive.ts';
 
-const word = (text: string): Word => ({ path: 'Sluicefile', line: 1, column: 1, text, style: 'bare', exact: true });
-const line = (text: string, block: DirectiveBlock | null = null): Directive => {
-  const [name = '', ...args] = text.split(' ');
-  return { name: word(name), args: args.map(word), block };
-};
-const blockOf = (...lines: (string | Directive)[]): DirectiveBlock => ({
-  open: word('{'),
-  lines: lines.map((text) => (typeof text === 'string' ? line(text) : text)),
-});
-const unasked = (): never => assert.fail('forward_auth does not use this');
-
 function read(head: string, ...lines: (string | Directive)[]) {
-  const mistakes: string[] = [];
-  const warnings: string[] = [];
+  const { context, mistakes } = directiveContext();
   const part: Parameters<typeof forwardAuthDirective.read>[1] = {};
-  const reading: DirectiveContext = {
-    report: {
-      error: (_, message) => mistakes.push(message.replace(/\p{Noncharacter_Code_Point}/gu, '')),
-      warn: (_, message) => warnings.push(message),
-    },
-    conditionFor: unasked,
-    expanded: (block) => block,
-    textOf: () => refused('no file'),
-    now: 0,
-    sourceWords: new WeakMap(),
-  };
-  forwardAuthDirective.read(line(`forward_auth ${head}`, blockOf(...lines)), part, reading, null);
+  const warnings: string[] = [];
+  const report = { ...context.report, warn: (_: unknown, message: string) => warnings.push(message) };
+  forwardAuthDirective.read(line(`forward_auth ${head}`, blockOf(...lines)), part, { ...context, report }, null);
   return { auth: part.forward_auth, mistakes, warnings };
 }
 

@@ -1,33 +1,16 @@
 import assert from 'node:assert/strict';
 import { generateKeyPairSync } from 'node:crypto';
 import { test } from 'node:test';
-import type { Directive, DirectiveBlock, DirectiveContext } from '../../config-file/directive.ts';
-import type { Word } from '../../config-file/word.ts';
 import { parseRoute } from '../../route.ts';
 import { accepted, refused } from '../../values/parsed.ts';
+import { blockOf, directiveContext, word } from '../testing/directive-context.ts';
 import { jwtDirective } from './directive.ts';
 
 const pem = generateKeyPairSync('ed25519').publicKey.export({ type: 'spki', format: 'pem' }) as string;
-const word = (text: string): Word => ({ path: 'Sluicefile', line: 1, column: 1, text, style: 'bare', exact: true });
-const line = (text: string): Directive => {
-  const [name = '', ...args] = text.split(' ');
-  return { name: word(name), args: args.map(word), block: null };
-};
-const blockOf = (lines: readonly string[]): DirectiveBlock => ({ open: word('{'), lines: lines.map(line) });
-const unasked = (): never => assert.fail('jwt does not use this');
-
 function read(...lines: string[]) {
-  const mistakes: string[] = [];
+  const { context, mistakes } = directiveContext({ textOf: ({ text }) => (text === 'k.pem' ? accepted(pem) : refused('no such file')) });
   const part: Parameters<typeof jwtDirective.read>[1] = {};
-  const reading: DirectiveContext = {
-    report: { error: (_, message) => mistakes.push(message.replace(/\p{Noncharacter_Code_Point}/gu, '')), warn: unasked },
-    conditionFor: unasked,
-    expanded: (block) => block,
-    textOf: ({ text }) => (text === 'k.pem' ? accepted(pem) : refused('no such file')),
-    now: 0,
-    sourceWords: new WeakMap(),
-  };
-  jwtDirective.read({ name: word('jwt'), args: [], block: blockOf(lines) }, part, reading, null);
+  jwtDirective.read({ name: word('jwt'), args: [], block: blockOf(...lines) }, part, context, null);
   return { jwt: part.jwt, mistakes };
 }
 

@@ -1,33 +1,17 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Directive, DirectiveBlock, DirectiveContext } from '../../config-file/directive.ts';
-import type { Word } from '../../config-file/word.ts';
+import type { Directive } from '../../config-file/directive.ts';
 import { parseRoute } from '../../route.ts';
-import { refused } from '../../values/parsed.ts';
+import { blockOf, directiveContext, line, word } from '../testing/directive-context.ts';
 import { logDirective } from './directive.ts';
 
-const word = (text: string): Word => ({ path: 'Sluicefile', line: 1, column: 1, text, style: 'bare', exact: true });
-const line = (text: string, block: DirectiveBlock | null = null): Directive => {
-  const [name = '', ...args] = text.split(' ');
-  return { name: word(name), args: args.map(word), block };
-};
-const block = (...lines: string[]): Directive => line('log', { open: word('{'), lines: lines.map((text) => line(text)) });
-
-const unasked = (): never => assert.fail('a log does not use this');
+const block = (...lines: string[]): Directive => line('log', blockOf(...lines));
 
 /** The result of a directive, and its mistakes without the marks around quoted text. */
 function read(directive: Directive) {
-  const mistakes: string[] = [];
+  const { context, mistakes } = directiveContext();
   const part: Parameters<typeof logDirective.read>[1] = {};
-  const reading: DirectiveContext = {
-    report: { error: (_, message) => mistakes.push(message.replace(/\p{Noncharacter_Code_Point}/gu, '')), warn: unasked },
-    conditionFor: unasked,
-    expanded: (lines) => lines,
-    textOf: () => refused('no file'),
-    now: 0,
-    sourceWords: new WeakMap(),
-  };
-  logDirective.read(directive, part, reading, null);
+  logDirective.read(directive, part, context, null);
   return mistakes.length === 0 ? part.log : mistakes.join('; ');
 }
 

@@ -1,31 +1,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Directive, DirectiveContext } from '../../config-file/directive.ts';
-import type { Word } from '../../config-file/word.ts';
 import { parseRoute } from '../../route.ts';
-import { refused } from '../../values/parsed.ts';
+import { directiveContext, line } from '../testing/directive-context.ts';
 import { rateLimitDirective } from './directive.ts';
-
-const word = (text: string): Word => ({ path: 'Sluicefile', line: 1, column: 1, text, style: 'bare', exact: true });
-const unasked = (): never => assert.fail('a rate limit does not use this');
 
 /** What the lines of a block give, and their mistakes without the marks around quoted text. */
 function read(...lines: string[]) {
-  const mistakes: string[] = [];
+  const { context, mistakes } = directiveContext({ expanded: () => assert.fail('it has no block') });
   const part: Parameters<typeof rateLimitDirective.read>[1] = {};
-  const reading: DirectiveContext = {
-    report: { error: (_, message) => mistakes.push(message.replace(/\p{Noncharacter_Code_Point}/gu, '')), warn: unasked },
-    conditionFor: unasked,
-    expanded: unasked,
-    textOf: () => refused('no file'),
-    now: 0,
-    sourceWords: new WeakMap(),
-  };
-  for (const line of lines) {
-    const [name = '', ...args] = line.split(' ');
-    const directive: Directive = { name: word(name), args: args.map(word), block: null };
-    rateLimitDirective.read(directive, part, reading, null);
-  }
+  for (const text of lines) rateLimitDirective.read(line(text), part, context, null);
   return { part, mistakes };
 }
 

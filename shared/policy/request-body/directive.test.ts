@@ -1,30 +1,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Directive, DirectiveBlock, DirectiveContext } from '../../config-file/directive.ts';
-import type { Word } from '../../config-file/word.ts';
-import { refused } from '../../values/parsed.ts';
+import type { Directive } from '../../config-file/directive.ts';
+import { blockOf, directiveContext, line } from '../testing/directive-context.ts';
 import { requestBodyDirective } from './directive.ts';
 
-const word = (text: string): Word => ({ path: 'Sluicefile', line: 1, column: 1, text, style: 'bare', exact: true });
-const line = (text: string, block: DirectiveBlock | null = null): Directive => {
-  const [name = '', ...args] = text.split(' ');
-  return { name: word(name), args: args.map(word), block };
-};
-const block = (...lines: string[]): Directive => line('request_body', { open: word('{'), lines: lines.map((text) => line(text)) });
-const unasked = (): never => assert.fail('a limit on bodies does not use this');
-
+const block = (...lines: string[]): Directive => line('request_body', blockOf(...lines));
 function read(directive: Directive) {
-  const mistakes: string[] = [];
+  const { context, mistakes } = directiveContext();
   const part: Parameters<typeof requestBodyDirective.read>[1] = {};
-  const reading: DirectiveContext = {
-    report: { error: (_, message) => mistakes.push(message.replace(/\p{Noncharacter_Code_Point}/gu, '')), warn: unasked },
-    conditionFor: unasked,
-    expanded: (lines) => lines,
-    textOf: () => refused('no file'),
-    now: 0,
-    sourceWords: new WeakMap(),
-  };
-  requestBodyDirective.read(directive, part, reading, null);
+  requestBodyDirective.read(directive, part, context, null);
   return { limit: part.request_body?.max_size, mistakes };
 }
 

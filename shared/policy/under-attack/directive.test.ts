@@ -1,31 +1,16 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Directive, DirectiveContext } from '../../config-file/directive.ts';
-import type { Word } from '../../config-file/word.ts';
 import { parseRoute } from '../../route.ts';
-import { refused } from '../../values/parsed.ts';
+import { blockOf, directiveContext, line } from '../testing/directive-context.ts';
 import { underAttackDirective } from './directive.ts';
 
-const word = (text: string): Word => ({ path: 'Sluicefile', line: 1, column: 1, text, style: 'bare', exact: true });
-const line = (text: string): Directive => {
-  const [name = '', ...args] = text.split(' ');
-  return { name: word(name), args: args.map(word), block: null };
-};
 const API = { name: '@api', path: ['/api/*'] };
 
 function read(head: string, ...lines: string[]) {
-  const mistakes: string[] = [];
+  const { context, mistakes } = directiveContext({ conditionFor: (_, matcher) => (matcher.text === '@api' ? API : undefined) });
   const part: Parameters<typeof underAttackDirective.read>[1] = {};
-  const reading: DirectiveContext = {
-    report: { error: (_, message) => mistakes.push(message.replace(/\p{Noncharacter_Code_Point}/gu, '')), warn: () => assert.fail() },
-    conditionFor: (_, matcher) => (matcher.text === '@api' ? API : undefined),
-    expanded: (block) => block,
-    textOf: () => refused('no file'),
-    now: 0,
-    sourceWords: new WeakMap(),
-  };
-  const block = lines.length > 0 ? { open: word('{'), lines: lines.map(line) } : null;
-  underAttackDirective.read({ ...line(`under_attack ${head}`), block }, part, reading, null);
+  const block = lines.length > 0 ? blockOf(...lines) : null;
+  underAttackDirective.read({ ...line(`under_attack ${head}`), block }, part, context, null);
   return { part, mistakes };
 }
 

@@ -95,6 +95,29 @@ test('a target that is out for one client is out for all, which is reported, aft
   }
 });
 
+test('a target that fails requests of two clients in two threads at the same time is out for all', (t) => {
+  const buffer = Targets.buffer(WORKERS);
+  const [one, other] = [new Targets(buffer, WORKERS), new Targets(buffer, WORKERS)];
+  const slot = one.claim(targetKey('10.0.0.1:80', false), START);
+  const fail = (targets: Targets, client: string) => targets.failed(slot, START, FAILURES_TO_EJECT, EJECTED_SECS, client);
+  fail(other, '192.0.2.2');
+  one.succeeded(slot, START);
+  const { add } = Atomics;
+  let interrupted = false;
+  const counting = t.mock.method(Atomics, 'add', (words: Int32Array, at: number, value: number) => {
+    const before = add(words, at, value);
+    if (!interrupted) {
+      interrupted = true;
+      fail(other, '192.0.2.2');
+    }
+    return before;
+  });
+  fail(one, '192.0.2.1');
+  counting.mock.restore();
+  assert.equal(fail(one, '192.0.2.1'), true);
+  assert.equal(one.ejectedFor(slot, START, '192.0.2.3'), true);
+});
+
 test('no number of failures takes a target out if none is set', () => {
   const targets = new Targets(Targets.buffer(WORKERS), WORKERS);
   const slot = targets.claim(targetKey('10.0.0.1:80', false), START);

@@ -27,8 +27,8 @@ export const FAILURES_TO_EJECT = 3;
 /** How many seconds it then stays out, unless a response arrives sooner; the default of routes. */
 export const EJECTED_SECS = 10;
 
-/** In place of the fingerprint of a client: the failures are not all of requests of one. */
-const ALL_CLIENTS = 0;
+/** In place of the fingerprint of a client: none of its requests has failed since the last response, or failures are not all of one's. */
+const [NO_CLIENT, ALL_CLIENTS] = [0, 1];
 
 /** The result of probes and health checks so far. */
 export const CHECK_RESULT = { none: 0, healthy: 1, unhealthy: 2 } as const;
@@ -101,9 +101,11 @@ export class Targets {
     if (failures === 0) return false;
     this.store(slot, FAILURES, 0);
     // A target that was ejected by its rate of errors stays out when it answers one of its last requests.
+    if (failures < most && this.ejected(slot, now)) return false;
+    const failed = Atomics.exchange(this.words, this.word(slot, FAILED_CLIENT), NO_CLIENT);
     if (failures < most || Atomics.exchange(this.words, this.word(slot, OUT_UNTIL), 0) === 0) return false;
     // One that was out for one client has served the others all the time.
-    if (this.load(slot, FAILED_CLIENT) === ALL_CLIENTS) this.store(slot, BACK_SINCE, Math.floor(now / 1_000));
+    if (failed === ALL_CLIENTS) this.store(slot, BACK_SINCE, Math.floor(now / 1_000));
     return true;
   }
 
@@ -115,17 +117,17 @@ export class Targets {
   failed(slot: number, now: number, most = FAILURES_TO_EJECT, secs = EJECTED_SECS, address: string | null = null): boolean {
     const failures = Atomics.add(this.words, this.word(slot, FAILURES), 1) + 1;
     const client = address === null ? ALL_CLIENTS : clientKey(address).fingerprint;
-    const isFirst = failures === 1 && !this.ejected(slot, now);
-    const before = this.load(slot, FAILED_CLIENT);
-    const isAnothers = !isFirst && before !== ALL_CLIENTS && before !== client;
-    if (isFirst || isAnothers) this.store(slot, FAILED_CLIENT, isFirst ? client : ALL_CLIENTS);
+    const before = Atomics.compareExchange(this.words, this.word(slot, FAILED_CLIENT), NO_CLIENT, client);
+    const isAnothers = before !== NO_CLIENT && before !== ALL_CLIENTS && before !== client;
+    if (isAnothers) this.store(slot, FAILED_CLIENT, ALL_CLIENTS);
     if (most === 0 || failures < most) return false;
     return this.removeFor(slot, now, secs) || isAnothers;
   }
 
   /** Whether all failures since its last response are of one client's requests. */
   failsOneClient(slot: number): boolean {
-    return this.load(slot, FAILED_CLIENT) !== ALL_CLIENTS;
+    const client = this.load(slot, FAILED_CLIENT);
+    return client !== NO_CLIENT && client !== ALL_CLIENTS;
   }
 
   /** Takes it out for `secs`, however many of its requests in flight succeed. @returns whether it was in. */

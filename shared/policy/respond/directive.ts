@@ -27,10 +27,11 @@ export const respondDirective: Grammar<RespondMembers> = {
     // As in Caddy, where the paths may come first.
     const [first, second, extra] = args[1] && args[0]?.style === 'bare' && args[0].text === '*' ? args.slice(1) : args;
     if (!first) return;
-    if (first.style === 'bare' && first.text.startsWith('/'))
+    const path = [first, second].find((word) => word?.style === 'bare' && word.text.startsWith('/'));
+    if (path)
       return report.error(
-        first,
-        `respond ${quote(first.text)}: to select a path, write "handle ${unquoted(first.text)} {", respond inside it, and "}"`,
+        path,
+        `respond ${quote(path.text)}: to select a path, write "handle ${unquoted(path.text)} {", respond inside it, and "}"`,
       );
     if (extra) return report.error(extra, `${quote(extra.text)} is one argument too many for respond: write ${FORM}`);
     const statusWord = isNumber(first) ? first : second;

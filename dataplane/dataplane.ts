@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { NAME } from '../shared/name.ts';
 import { UsageError } from '../shared/runtime/flags.ts';
+import { openLate } from '../shared/runtime/http/late-socket.ts';
 import type { UpgradeOutcome } from '../shared/runtime/process/parent.ts';
 import { LISTENERS_SOCKET, TAKEOVER_SOCKET, type VersionOf } from '../shared/wire/takeover.ts';
 import type { Admin } from './admin/admin.ts';
@@ -42,6 +43,8 @@ const SAVED_MS = 10_000;
 const FIRST_ANSWERS_MS = 2_000;
 /** How long a purge may take in the workers (ms). */
 const PURGE_MS = 5_000;
+const NO_TAKEOVER =
+  'the takeover socket could not be opened, so no other process can take over from this one; it is tried again every 10 s';
 
 export type Dataplane = {
   /** Asks the controllers to reload their config file. */
@@ -115,7 +118,7 @@ export async function startDataplane(base: DataplaneSettings, runtime: ProcessCo
   components.cacheFiles?.own();
   await configureCertificates(https, settings, dns);
 
-  const stops = [
+  const stops: (() => unknown)[] = [
     clock.every(SWEEP_MS, () => {
       for (const rates of Object.values(components.ledger.rates)) rates.sweep(clock.now());
     }),
@@ -134,14 +137,12 @@ export async function startDataplane(base: DataplaneSettings, runtime: ProcessCo
     await endServing(components, admin, runtime, patient);
   };
   const takeoverServer = createTakeoverServer(components, base.stateDir, admin, openAdmin, runtime, end);
-  await takeoverServer
-    .listen(join(base.stateDir, TAKEOVER_SOCKET))
-    .catch((error: unknown) =>
-      log.warn(
-        { reason: error instanceof Error ? error.message : String(error) },
-        'the takeover socket could not be opened: no other process can take over from this one',
-      ),
-    );
+  stops.push(
+    await openLate(clock, () => takeoverServer.listen(join(base.stateDir, TAKEOVER_SOCKET)), {
+      failed: (error) => log.warn({ reason: error instanceof Error ? error.message : String(error) }, NO_TAKEOVER),
+      opened: () => log.info('the takeover socket is open now'),
+    }),
+  );
   announce(components, settings, runtime);
   return {
     reload: () => admin.requestReload(),

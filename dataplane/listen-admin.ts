@@ -5,11 +5,12 @@ import type { OwnCertificate } from './admin/own-certificate.ts';
 import { listenOrUsageError } from './listen-error.ts';
 import type { DataplaneSettings } from './settings/settings.ts';
 
-const NO_SOCKET = "the Admin API can't be reached through its socket, because the state directory can't be written: restart when it can";
+const NO_SOCKET =
+  "the Admin API can't be reached through its socket, because the state directory can't be written; it is tried again every 10 s";
 
 /**
  * Opens the Admin API. With `unwritable`, the state directory can't be written: what it contains is served although there is no place for
- * the socket. @throws UsageError.
+ * the socket yet. @throws UsageError.
  */
 export async function listenAdmin(
   admin: Admin,
@@ -20,9 +21,13 @@ export async function listenAdmin(
   const tcp = splitAddress(adminListen);
   await listenOrUsageError('--admin-listen', () => admin.listenTcp(tcp.host, Number(tcp.port), certificate), adminListen);
   if (adminSocket !== null) {
-    const open = () => admin.listenSocket(adminSocket);
-    if (unwritable === null) await listenOrUsageError('--admin-socket', open, adminSocket);
-    else await open().catch((error: unknown) => unwritable.error({ socket: adminSocket, error: String(error) }, NO_SOCKET));
+    const socket = adminSocket;
+    if (unwritable === null) await listenOrUsageError('--admin-socket', () => admin.listenSocket(socket), socket);
+    else
+      await admin.listenSocketLate(socket, {
+        failed: (error) => unwritable.error({ socket, error: String(error) }, NO_SOCKET),
+        opened: () => unwritable.info({ socket }, 'the Admin API can be reached through its socket now'),
+      });
   }
   if (probeListen === null) return;
   const probe = splitAddress(probeListen);

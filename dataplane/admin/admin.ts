@@ -7,6 +7,7 @@ import { ConnectionRoom } from '../../shared/api/connection-room.ts';
 import { foreignRequest, type KnownBy, onSocket, onThisMachine } from '../../shared/api/foreign-request.ts';
 import { TOKEN_VARIABLE } from '../../shared/name.ts';
 import { published } from '../../shared/route.ts';
+import { type LateOutcomes, openLate } from '../../shared/runtime/http/late-socket.ts';
 import { createServer } from '../../shared/runtime/http/node-http.ts';
 import { listenUnix } from '../../shared/runtime/http/unix-socket.ts';
 import type { Random } from '../../shared/runtime/random.ts';
@@ -48,6 +49,7 @@ export class Admin {
   private readonly admitPublished: RateLimit;
   private readonly admitExtension: RateLimit;
   private readonly opened: OpenServer[] = [];
+  private stopLate: () => Promise<void> = () => Promise.resolve();
 
   constructor(parts: AdminDependencies, random: Random) {
     this.parts = parts;
@@ -82,7 +84,18 @@ export class Admin {
 
   /** Opens the Unix socket, mode 0600. @throws UnusableSocketError or the system's error. */
   async listenSocket(path: string): Promise<void> {
-    await listenUnix(this.serve({ needsToken: false, known: onSocket }).server, path);
+    const opened = this.serve({ needsToken: false, known: onSocket });
+    try {
+      await listenUnix(opened.server, path);
+    } catch (error) {
+      this.opened.splice(this.opened.indexOf(opened), 1);
+      throw error;
+    }
+  }
+
+  /** Like `listenSocket`, but tries again until it works, for a directory that can't be written yet. */
+  async listenSocketLate(path: string, said: LateOutcomes): Promise<void> {
+    this.stopLate = await openLate(this.parts.clock, () => this.listenSocket(path), said);
   }
 
   /** Opens the probe listener: /health, /ready and /metrics, without a token and without counting against the limit. */
@@ -104,6 +117,7 @@ export class Admin {
   /** Closes all listeners, and their connections when requests that wait for a response have it. It can listen again afterwards. */
   async close(): Promise<void> {
     this.streams.closeAll();
+    await this.stopLate();
     await Promise.all(
       this.opened.map(async ({ server, room }) => {
         const closed = new Promise((resolve) => server.close(resolve));

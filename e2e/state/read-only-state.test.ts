@@ -3,11 +3,13 @@ import { spawnSync } from 'node:child_process';
 import { mkdirSync } from 'node:fs';
 import { test } from 'node:test';
 import { Dataplane, Folder } from '../testing/dataplane.ts';
+import { ask } from '../testing/http.ts';
+import { run } from '../testing/process.ts';
 import { Upstream } from '../testing/upstream.ts';
 
 const mount = (...args: string[]) => spawnSync('mount', args).status === 0;
 
-test('what is saved on a disk that has become read-only is served, and changes are saved again once it can be written', async (context) => {
+test('what is saved on a disk that has become read-only is served, and changes are saved and sockets opened once it can be written', async (context) => {
   using folder = new Folder();
   const [state, view] = [folder.file('state'), folder.file('view')];
   mkdirSync(state);
@@ -37,6 +39,10 @@ test('what is saved on a disk that has become read-only is served, and changes a
       assert.ok(mount('-o', 'remount,bind,rw', view));
       await dataplane.route('after.test', upstream.address);
       assert.equal((await dataplane.visit('after.test')).status, 200);
+      await dataplane.program.said('the Admin API can be reached through its socket now');
+      assert.match((await ask({ socketPath: `${view}/admin.sock` }, '/routes')).text, /after\.test/);
+      await dataplane.program.said('the takeover socket is open now');
+      assert.match((await run(['upgrade', '--state-dir', view])).stderr, /no parent process to start a successor/);
     }
     await using last = await Dataplane.start({ stateDir: view });
     for (const domain of ['before.test', 'after.test']) assert.equal((await last.visit(domain)).status, 200);

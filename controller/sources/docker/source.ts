@@ -169,5 +169,9 @@ const notInspected = (container: UnreadableContainer): UndatedProblem => ({
   origin: originOf(container),
   domain: null,
   code: 'not_inspected',
-  message: `${container.reason}; the container stays as it was last seen: ${repairOf(container.name)}`,
+  message: `${container.reason}; ${container.isAwaited ? AWAITED : 'the container stays as it was last seen: '}${repairOf(container.name)}`,
 });
+
+/** Said first, because recreating the container would not help, and restarting the engine may end all of them. */
+const AWAITED =
+  'the engine may be waiting for a volume or network of the container, which stays as it was last seen until it responds; if it never does, ';

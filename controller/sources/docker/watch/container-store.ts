@@ -30,8 +30,8 @@ type Entry = {
   listed: string;
 };
 
-/** A container that the engine lists and can't inspect. */
-export type UnreadableContainer = { readonly id: string; readonly name: string; readonly reason: string };
+/** A container that the engine lists and can't inspect. `isAwaited`: its response is used whenever it comes. */
+export type UnreadableContainer = { readonly id: string; readonly name: string; readonly reason: string; readonly isAwaited: boolean };
 
 /** The states in which a container has no address. */
 const STOPPED: ReadonlySet<string> = new Set(['created', 'exited', 'dead', 'removing']);
@@ -181,10 +181,10 @@ export class ContainerStore {
   }
 
   /** A container can't be inspected. It is tried again after the next list. @returns whether anything changed. */
-  private doWithout(id: string, listed: ContainerSummary | undefined, failure: EngineFailure): boolean {
+  private doWithout(id: string, listed: ContainerSummary | undefined, { message: reason }: EngineFailure, isAwaited = false): boolean {
     const isChanged = this.use(listed);
     if (this.unreadable.has(id)) return isChanged;
-    this.unreadable.set(id, { id, name: listed?.name ?? this.get(id)?.name ?? id.slice(0, 12), reason: failure.message });
+    this.unreadable.set(id, { id, name: listed?.name ?? this.get(id)?.name ?? id.slice(0, 12), reason, isAwaited });
     return true;
   }
 
@@ -219,8 +219,8 @@ export class ContainerStore {
     listed: ContainerSummary | undefined,
     settled: Round['settled'] | null,
   ): Promise<boolean | undefined> {
-    const failed = (failure: EngineFailure) => !running.isOutdated && this.doWithout(id, listed, failure);
-    const late = settled === null ? undefined : (failure: EngineFailure) => settled(failed(failure));
+    const failed = (failure: EngineFailure, isAwaited = false) => !running.isOutdated && this.doWithout(id, listed, failure, isAwaited);
+    const late = settled === null ? undefined : (failure: EngineFailure) => settled(failed(failure, true));
     const running: Running = this.inspections.start(id, session.inspect(id, late));
     const end = async () => {
       const found = await running.result;

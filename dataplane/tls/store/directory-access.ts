@@ -22,6 +22,7 @@ const REASONS: Readonly<Record<string, string>> = {
   ENOSPC: 'the disk is full',
   EDQUOT: 'the disk quota is used up',
   EIO: 'the disk fails',
+  ENODEV: 'its file system is no longer mounted',
   ENOTDIR: 'a part of the path is not a directory',
   EEXIST: 'it is not a directory',
   ENOENT: 'no directory can be created there',

@@ -1,4 +1,4 @@
-import { readdirSync } from 'node:fs';
+import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Certificate } from '../../../shared/certificates/certificate.ts';
@@ -48,6 +48,8 @@ export class DirectoryIndex {
   private readonly entries = new Map<string, Entry>();
   /** Folders that can't be listed, with the reason. */
   private unreadable: ReadonlyMap<string, string> = new Map();
+  /** The file system on which the last certificates were found. */
+  private device: number | null = null;
 
   constructor(root: string, clock: Clock, folders: readonly OwnFolder[]) {
     this.root = root;
@@ -80,6 +82,7 @@ export class DirectoryIndex {
     const ids = this.listIds();
     const put: StoredCertificate[] = [];
     const removed: string[] = [];
+    if (ids === null) return { put, removed };
     let turn = this.clock.monotonic();
     const known = new Set(ids);
     for (const id of this.entries.keys()) if (!known.has(id)) removed.push(...this.forget(id));
@@ -95,11 +98,21 @@ export class DirectoryIndex {
     return { put, removed };
   }
 
+  /**
+   * Whether the file system of the certificates is no longer mounted, so that the directory shows what is below it. That it is empty says
+   * nothing about them.
+   */
+  get isUnmounted(): boolean {
+    if (this.device === null || this.entries.size === 0) return false;
+    const device = deviceOf(this.root);
+    return device !== null && device !== this.device;
+  }
+
   /** Checks one folder and reads it if it changed. */
   refresh(id: string): { put: StoredCertificate | null; removed: string[] } {
     const before = this.entries.get(id);
     const findFiles = this.seen(id);
-    if (findFiles === null) return { put: null, removed: this.recordMissing(id) };
+    if (findFiles === null) return { put: null, removed: this.isUnmounted ? [] : this.recordMissing(id) };
     if (findFiles.fingerprint === before?.fingerprint) return { put: null, removed: [] };
     const entry = this.readNow(id, findFiles, before ?? null);
     this.entries.set(id, entry);
@@ -157,8 +170,8 @@ export class DirectoryIndex {
     return { fingerprint, stored, pair: ours ? null : certificate, names: ours && asWritten ? certificate.domains : null, reason: null };
   }
 
-  /** A folder that can't be listed keeps its known content. */
-  private listIds(): string[] {
+  /** A folder that can't be listed keeps its known content. null: so does the whole directory. */
+  private listIds(): string[] | null {
     const closed = new Map<string, string>();
     const known = [...this.entries.keys()];
     const inside = (folder: string): string[] => {
@@ -177,7 +190,11 @@ export class DirectoryIndex {
     const ids = this.folders.flatMap((folder) => inside(folder).map((name) => `${folder}/${name}`));
     ids.push(...inside('').filter((name) => !reserved.has(name)));
     this.unreadable = closed;
-    return ids;
+    if (ids.length > 0) this.device = deviceOf(this.root);
+    if (ids.length > 0 || !this.isUnmounted) return ids;
+    const advice = 'mount it again, or restart the data plane to begin with an empty directory';
+    this.unreadable = new Map([['', `the file system of ${this.root} is no longer mounted; ${advice}`]]);
+    return null;
   }
 
   /** There is no pair here. If it looks like a mistake, records why. */
@@ -192,6 +209,16 @@ export class DirectoryIndex {
     const entry = this.entries.get(id);
     this.entries.delete(id);
     return entry?.stored ? [id] : [];
+  }
+}
+
+/** The file system that a path is on; null if there is none. */
+function deviceOf(path: string): number | null {
+  try {
+    return statSync(path).dev;
+  } catch {
+    // Whatever lists the directory reports the reason.
+    return null;
   }
 }
 

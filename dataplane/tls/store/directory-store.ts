@@ -67,6 +67,7 @@ export class DirectoryStore {
 
   /** Ensures that the store is writable. @throws the system's error. */
   async prepare(): Promise<void> {
+    this.throwIfUnmounted();
     if (this.prepared) return;
     for (const folder of ['', ...this.folders]) makeWritable(join(this.root, folder));
     this.prepared = true;
@@ -80,6 +81,7 @@ export class DirectoryStore {
   /** Resolves when it is safely on disk. @throws the system's error; then the old one is kept. */
   put({ source, domains, pair, order, ariId, owner }: NewCertificate): Promise<StoredCertificate> {
     return this.inTurn(async () => {
+      this.throwIfUnmounted();
       this.prepared = false;
       const id = `${source}/${folderName(domains)}`;
       const saved_at = new Date(this.runtime.clock.now()).toISOString();
@@ -182,6 +184,12 @@ export class DirectoryStore {
     this.stopRescan();
     this.watches.close();
     await this.last;
+  }
+
+  /** Nothing is written below a mount point, where it would be hidden later. @throws an error like that of a system call. */
+  private throwIfUnmounted(): void {
+    if (!this.index.isUnmounted) return;
+    throw Object.assign(new Error('not mounted'), { code: 'ENODEV', syscall: 'mount', path: this.root });
   }
 
   /** Runs tasks one after another, whether or not the previous one succeeded. */

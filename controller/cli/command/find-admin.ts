@@ -38,13 +38,18 @@ export function firstThatAnswers(addresses: readonly AdminAddress[], token: stri
   };
 }
 
-/** The only address, or the first of several that responds. @throws CommandError (exit 5), listing all addresses, if none does. */
+/** The only address, or the first of several that answers a query. @throws CommandError (exit 5), listing all addresses, if none does. */
 export const findAddress = async ([only, ...others]: readonly AdminAddress[], token: string | undefined): Promise<AdminAddress> =>
-  only !== undefined && others.length === 0 ? only : firstOf(only === undefined ? [] : [only, ...others], token, []);
+  only !== undefined && others.length === 0 ? only : firstOf(only === undefined ? [] : [only, ...others], token, [], '/status');
 
-async function firstOf(addresses: readonly AdminAddress[], token: string | undefined, tried: string[]): Promise<AdminAddress> {
-  // /health needs no token and is never counted.
-  for (const address of addresses) if ((await attempt({ address, token }, tried, 'GET', '/health')) !== null) return address;
+/** `/health` needs no token and is never counted. */
+async function firstOf(
+  addresses: readonly AdminAddress[],
+  token: string | undefined,
+  tried: string[],
+  path = '/health',
+): Promise<AdminAddress> {
+  for (const address of addresses) if ((await attempt({ address, token }, tried, 'GET', path)) !== null) return address;
   throw noneAnswers(tried);
 }
 

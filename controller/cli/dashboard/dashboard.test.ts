@@ -47,6 +47,14 @@ test('prints an address of this machine that leads to the page, and ends on Ctrl
   await assert.rejects(fetch(url));
 });
 
+test('a mistyped state directory is reported if another data plane, which rejects the token, responds at the default port', async (t) => {
+  const listen = await admin(t, { 'GET /health': [200, {}], 'GET /status': [401, { error: 'unauthorized' }] });
+  const directory = temporary(t);
+  const { code, err } = await sluice(['dashboard', '--state-dir', directory], { env: { SLUICE_ADMIN_LISTEN: listen } });
+  assert.equal(code, 5);
+  assert.match(err, new RegExp(`Tried unix:${directory}/admin\\.sock: no such socket; .*${listen}: unauthorized .*--state-dir PATH\\n$`));
+});
+
 test('serves at the port that is given, so that it can be forwarded', async (t) => {
   const address = await admin(t, WITH_PAGE);
   const first = await start(t, ['--admin', address, '--dashboard-listen', '127.0.0.1:0']);

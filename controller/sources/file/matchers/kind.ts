@@ -20,5 +20,7 @@ export const isToken = (text: string): boolean => TOKEN.test(text);
 /** Why a header field can't be matched; undefined if it can. */
 export function fieldProblem(name: string): string | undefined {
   if (!isToken(name)) return 'a header name consists of letters, digits and hyphens';
-  return UNSEEN.test(name) ? 'the proxy removes or replaces this field, so it cannot be matched' : undefined;
+  if (!UNSEEN.test(name)) return undefined;
+  const advice = /^upgrade$/i.test(name) ? '; WebSockets need no matcher' : '';
+  return `the proxy removes or replaces this field, so it cannot be matched${advice}`;
 }

@@ -23,7 +23,7 @@ async function main(): Promise<void> {
   const flags = readFlags('controller', CONTROLLER_FLAGS, process.argv.slice(2), process.env);
   if (flags.help) {
     process.stdout.write(
-      `Usage: ${NAME} controller [flags]\n\nReads the sources of routes and keeps the route tables of the data planes in sync with them.\n\n${helpOf(CONTROLLER_FLAGS)}\n${exampleIn('controller')}`,
+      `Usage: ${NAME} controller [flags]\n\nReads the sources of routes and keeps the route tables of the data planes in sync with them.\n\n${helpOf(CONTROLLER_FLAGS)}\n\nIts token for data planes over TCP has no flag: ${TOKEN_VARIABLE}.\n${exampleIn('controller')}`,
     );
     return;
   }

@@ -5,6 +5,8 @@ export const ENV_PREFIX = `${NAME.toUpperCase()}_`;
 /** The token of the Admin API, and a second one that only reads. They have no flags, because flags are visible in the process list. */
 export const TOKEN_VARIABLE = `${ENV_PREFIX}ADMIN_TOKEN`;
 export const VIEW_TOKEN_VARIABLE = `${ENV_PREFIX}VIEW_TOKEN`;
+/** For `--help`. */
+export const TOKENS_HELP = `The tokens of the Admin API have no flags: ${TOKEN_VARIABLE}, and ${VIEW_TOKEN_VARIABLE}, which only reads.\n`;
 export const METRIC_PREFIX = `${NAME}_`;
 /** The prefix of header fields. */
 const FIELD_PREFIX = `${NAME.charAt(0).toUpperCase()}${NAME.slice(1)}-`;

@@ -237,6 +237,10 @@ describe('readSettings', () => {
     for (const flag of DATAPLANE_FLAGS) assert.equal(dataplaneHelp().includes(`--${flag.name}`), flag.unavailable !== true);
   });
 
+  it('names the variables of the tokens in --help, since they have no flags', () => {
+    assert.match(dataplaneHelp(), /^The tokens .*: SLUICE_ADMIN_TOKEN, and SLUICE_VIEW_TOKEN, which only reads\.$/m);
+  });
+
   it('cannot be changed afterwards', () => {
     const settings = readSettings([], {});
     assert.throws(() => Object.assign(settings, { httpPort: 1 }), TypeError);

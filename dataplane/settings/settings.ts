@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { issuesAnyName } from '../../shared/certificates/acme-directory.ts';
 import { exampleIn } from '../../shared/command-examples.ts';
-import { APPLIED_FOLDER, INTERNAL_ROOT_FILE, NAME, PASSTHROUGH_FILE } from '../../shared/name.ts';
+import { APPLIED_FOLDER, INTERNAL_ROOT_FILE, NAME, PASSTHROUGH_FILE, TOKENS_HELP } from '../../shared/name.ts';
 import { type FlagValue, helpOf, readFlags, UsageError } from '../../shared/runtime/flags.ts';
 import { FILE_GLOBALS_VARIABLE } from '../../shared/runtime/process/supervised.ts';
 import { type Globals, parseGlobals, type SettingOrigin } from '../../shared/settings.ts';
@@ -133,7 +133,7 @@ const passesTls = ({ stateDir }: DataplaneSettings): boolean => existsSync(join(
 
 /** What `--help` prints. */
 export const dataplaneHelp = (): string =>
-  `Usage: ${NAME} ${COMMAND} [flags]\n\nThe data plane alone: it carries the traffic and answers the Admin API.\n\n${helpOf(DATAPLANE_FLAGS)}\n${exampleIn(COMMAND)}`;
+  `Usage: ${NAME} ${COMMAND} [flags]\n\nThe data plane alone: it carries the traffic and answers the Admin API.\n\n${helpOf(DATAPLANE_FLAGS)}\n\n${TOKENS_HELP}${exampleIn(COMMAND)}`;
 
 function readParentGlobals(text: string | undefined): Globals | null {
   if (text === undefined || text === '') return null;

@@ -1,5 +1,5 @@
 import { exampleIn } from '../../../shared/command-examples.ts';
-import { NAME } from '../../../shared/name.ts';
+import { NAME, TOKENS_HELP } from '../../../shared/name.ts';
 import { helpOf } from '../../../shared/runtime/flags.ts';
 import { sendToParent } from '../../../shared/runtime/process/parent.ts';
 import { PARENT_VARIABLE } from '../../../shared/runtime/process/supervised.ts';
@@ -25,6 +25,6 @@ function help(terminal: Terminal): number {
   terminal.out(
     `Usage: ${NAME} run [flags]\n\nRuns data plane and controller as two supervised processes.\n\nController flags:\n${helpOf(CONTROLLER_FLAGS)}\n\n`,
   );
-  terminal.out(`Data plane flags:\n${dataplaneFlagLines()}\n${exampleIn('run')}`);
+  terminal.out(`Data plane flags:\n${dataplaneFlagLines()}\n\n${TOKENS_HELP}${exampleIn('run')}`);
   return 0;
 }

@@ -212,6 +212,11 @@ describe('alerts', () => {
     }
   });
 
+  it('name the command that retries the order of a missing certificate', () => {
+    const { action } = only({ ...WELL, certificates: [{ kind: 'certificate_missing', domain: 'a.test', message: 'because' }] });
+    assert.match(action, /retry at once with sluice certificates --retry a\.test;/);
+  });
+
   it('report the warnings of each part, but not twice what keeps the data plane from being ready', () => {
     for (const part of [
       'targets_unconfirmed',

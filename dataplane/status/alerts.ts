@@ -269,10 +269,11 @@ function warningAlert(code: keyof Warnings, message: string): Alert {
   return alert(severity, code, subject, message, action);
 }
 
+/** `{domain}` stands for the name without a certificate. */
 const CERTIFICATES = {
   certificate_missing: [
     'error',
-    'Correct the cause, then retry at once with POST /certificates/{domain}; otherwise it is retried automatically.',
+    `Correct the cause, then retry at once with ${NAME} certificates --retry {domain}; otherwise it is retried automatically.`,
   ],
   certificate_expired: ['error', 'Provide a newer certificate, or correct what prevents its renewal.'],
   certificate_expiring: ['warning', 'Provide a newer certificate, or correct what prevents its renewal, before it ends.'],
@@ -284,7 +285,7 @@ const CERTIFICATES = {
 
 function certificateAlert({ kind, domain, message }: CertificateTrouble): Alert {
   const [severity, action] = CERTIFICATES[kind];
-  return alert(severity, kind, domain ?? 'certificates', message, action, { domain });
+  return alert(severity, kind, domain ?? 'certificates', message, action.replace('{domain}', domain ?? 'NAME'), { domain });
 }
 
 const historyAlert = (reason: string): Alert =>

@@ -32,7 +32,7 @@ test('certificates lists the certificates that exist and why any are missing', a
       .split('\n')
       .map((line) => line.split(/ {2,}/)),
     [
-      ['DOMAINS', 'SOURCE', 'ISSUER', 'GOOD UNTIL', 'RENEWED', 'NOTES'],
+      ['DOMAINS', 'SOURCE', 'ISSUER', 'GOOD UNTIL', 'RENEWAL', 'NOTES'],
       ['new.example', 'acme', '-', '-', '-', 'new.example: connection refused; next try 2026-01-01 00:05'],
       ['shop.example', 'acme', 'R11 (Example Trust)', '2026-04-01 00:00', '2026-03-01 12:30'],
     ],

@@ -26,7 +26,7 @@ export const certificates: Command = {
     const list = await getJson<CertificateRecord[]>(clientOf(flags), '/certificates');
     if (wantsJson(flags)) terminal.out(`${JSON.stringify(list, null, 2)}\n`);
     else if (list.length === 0) terminal.out('There are no certificates, and none are ordered.\n');
-    else terminal.out(table(terminal, ['DOMAINS', 'SOURCE', 'ISSUER', 'GOOD UNTIL', 'RENEWED', 'NOTES'], list.map(rowOf)));
+    else terminal.out(table(terminal, ['DOMAINS', 'SOURCE', 'ISSUER', 'GOOD UNTIL', 'RENEWAL', 'NOTES'], list.map(rowOf)));
     return 0;
   },
 };

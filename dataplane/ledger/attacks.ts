@@ -14,10 +14,9 @@ export const attackKeys = (domain: string): AttackKeys => ({
 
 /** Counts a request to a site whose challenge begins at `threshold` requests per second (`now` in ms since 1970). */
 export function countForAttack({ second, minute }: AllRates, { requests, attacked }: AttackKeys, threshold: number, now: number): void {
-  // A second over the threshold counts for this minute and, less and less, for the next.
-  if (!second.admit(requests.hash, requests.fingerprint, threshold, now)) minute.admit(attacked.hash, attacked.fingerprint, 2, now);
+  if (!second.admit(requests.hash, requests.fingerprint, threshold, now)) minute.note(attacked.hash, attacked.fingerprint, now);
 }
 
-/** Whether a second of the last one to two minutes was over the threshold. */
+/** Whether a second of the last minute, or shortly before, was over the threshold. */
 export const isAttacked = ({ minute }: AllRates, { attacked }: AttackKeys, now: number): boolean =>
-  !minute.wouldAdmit(attacked.hash, attacked.fingerprint, 1, now);
+  minute.noted(attacked.hash, attacked.fingerprint, now);

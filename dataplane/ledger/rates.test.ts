@@ -21,12 +21,44 @@ test('a burst is admitted up to the limit', () => {
   assert.equal(admitted(rates, 50, 10, START + 900), 0);
 });
 
-test('requests of the previous window count by the fraction that the sliding window still overlaps', () => {
+test('requests count for a window, those of its last eighth by the fraction of that which the window still overlaps', () => {
   const rates = fresh();
   assert.equal(admitted(rates, 10, 10, START), 10);
-  // A quarter into the next second, three quarters of the ten still count: 7.5 of 10.
-  assert.equal(admitted(rates, 10, 10, START + SECOND + 250), 2);
+  assert.equal(admitted(rates, 10, 10, START + SECOND - 1), 0);
+  // A fifth into the next eighth, less than four fifths of the ten still count.
+  assert.equal(admitted(rates, 10, 10, START + SECOND + 25), 3);
+  assert.equal(admitted(rates, 10, 10, START + SECOND + 125), 7);
   assert.equal(admitted(rates, 10, 10, START + 3 * SECOND), 10);
+});
+
+test('a client that makes as many requests as its limit allows, evenly, is never rejected', () => {
+  for (const limit of [1, 2, 3, 5, 10, 50])
+    for (let phase = 0; phase < SECOND; phase += 37) {
+      const rates = fresh();
+      const times = Array.from({ length: 6 * limit }, (_, nth) => START + phase + (nth * SECOND) / limit);
+      const rejected = times.filter((time) => admitted(rates, 1, limit, time) === 0);
+      assert.deepEqual(rejected, [], `limit ${limit}, phase ${phase}`);
+    }
+});
+
+test('a client that was rejected after a burst is admitted a second later', () => {
+  for (const limit of [1, 2, 3, 5, 10, 50])
+    for (let phase = 0; phase < SECOND; phase += 37) {
+      const rates = fresh();
+      assert.equal(admitted(rates, limit + 3, limit, START + phase), limit);
+      assert.equal(admitted(rates, 1, limit, START + phase + 850), 0);
+      assert.equal(admitted(rates, 1, limit, START + phase + SECOND), 1, `limit ${limit}, phase ${phase}`);
+    }
+});
+
+test('noted is for a window and part of another', () => {
+  const rates = fresh();
+  rates.note(key.hash, key.fingerprint, START + 60);
+  rates.note(key.hash, key.fingerprint, START + 70);
+  assert.equal(rates.noted(key.hash, key.fingerprint, START + 60 + SECOND), true);
+  assert.equal(rates.noted(key.hash, key.fingerprint, START + 125 + SECOND), false);
+  const other = keyOf('another client');
+  assert.equal(rates.noted(other.hash, other.fingerprint, START), false);
 });
 
 test('a limit of one admits one request', () => {
@@ -42,7 +74,7 @@ test('an hour’s window is estimated like a second’s, and its keys outlast a 
   assert.equal(admitted(rates, 10, 8, start), 8);
   rates.sweep(start + 50 * 60 * SECOND);
   assert.equal(admitted(rates, 10, 8, start + 59 * 60 * SECOND), 0);
-  assert.equal(admitted(rates, 10, 8, start + HOUR * 1.5), 4);
+  assert.equal(admitted(rates, 10, 8, start + HOUR * 1.0625), 5);
   rates.sweep(start + 4 * HOUR);
   assert.equal(rates.waitMs(key.hash, key.fingerprint, 8, start + 4 * HOUR), 0);
 });

@@ -28,9 +28,12 @@ test('requests over the limit are answered with 429 and Retry-After: 1 until the
   const over = await proxy.request(get());
   assert.match(over.line, /^HTTP\/1\.1 429 Too Many Requests$/);
   assert.equal(field(over.head, 'Retry-After'), '1');
-  proxy.clock.pass(1_500);
-  // Half a second into the next window, half of the four still count.
-  assert.equal(await admitted(proxy, 6, get()), 2);
+  proxy.clock.pass(850);
+  assert.equal(await admitted(proxy, 6, get()), 0);
+  proxy.clock.pass(150);
+  assert.equal(await admitted(proxy, 1, get()), 1, 'as Retry-After says');
+  proxy.clock.pass(125);
+  assert.equal(await admitted(proxy, 6, get()), 3);
   proxy.clock.pass(2_000);
   assert.equal(await admitted(proxy, 6, get()), 4);
 });

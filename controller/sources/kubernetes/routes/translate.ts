@@ -126,11 +126,15 @@ function secretsOf({ http }: GatewaySite, claims: readonly PathClaim[]): readonl
   return http.presenting?.secrets ?? [];
 }
 
-/** A host has one certificate: that of a listener, unless that is not for the host while the one of the object that decides is. */
+/**
+ * A host has one certificate: that of a listener, unless that is not for the host while the object that decides has one that is, or wants one
+ * to be ordered.
+ */
 function presentsOne(host: string, secrets: readonly string[], own: readonly PathClaim[], certificates: SecretCertificates): boolean {
   if (secrets.length === 0) return false;
   if (certificates.presentCovering(secrets, host)) return true;
   const https = own.find((claim) => claim.https.kind !== 'off')?.https;
+  if (https?.kind === 'auto') return false;
   const isUsed = https?.kind === 'secret' && certificates.use(`${https.namespace}/${https.secret}`, host) === null;
   return isUsed || certificates.presentFirst(secrets, host);
 }

@@ -34,7 +34,7 @@ type Objects = Pick<Parameters<typeof clusterOf>[0], 'ingresses' | 'gateways' | 
 /** The certificates of each host, and what the statuses of the listeners say about them. */
 function presented(objects: Objects) {
   const encoded = (text: string) => Buffer.from(text).toString('base64');
-  const { certificates, statuses, problems } = translate(
+  const { routes, certificates, statuses, problems } = translate(
     clusterOf({
       gatewayClasses: [{ name: '/sluice', spec: { controllerName: GATEWAY_CONTROLLER } }],
       secrets: ['shop', 'odd'].flatMap((namespace) =>
@@ -61,7 +61,8 @@ function presented(objects: Objects) {
         type === 'OverlappingTLSConfig' ? [`${name}: ${status} ${reason} ${message}`] : [],
       ),
     );
-  return { hosts: Object.fromEntries(hosts), told, codes: problems.map(({ code }) => code) };
+  const https = Object.fromEntries(routes.map((one) => [one.domain, one.https]));
+  return { hosts: Object.fromEntries(hosts), https, told, codes: problems.map(({ code }) => code) };
 }
 
 test('a host has the certificate of its listener on the usual port, and one on another port says that its own is not presented', () => {
@@ -153,4 +154,17 @@ test('a host of an Ingress keeps its certificate if that of a listener for sever
     'x.a.test': ['below'],
   });
   assert.deepEqual(presented({ gateways, httpRoutes: [route('x.a.test')] }).hosts, { '*.test': ['first'], 'x.a.test': ['first'] });
+});
+
+test('a host of an Ingress whose certificate is ordered keeps it if that of a listener for several hosts is not for it', () => {
+  const { spec, ...rest } = ingressOf('shop/web', 'x.a.test', 'app') as SampleObject & { readonly spec: object };
+  const ingresses = [{ ...rest, spec: { ...spec, tls: [{ hosts: ['x.a.test'] }] } }];
+  const objects = (secret: PairName) => ({
+    ...{ ingresses, httpRoutes: [route('x.a.test')] },
+    gateways: [gateway('shop/g', [https(443, '*.test', secret)])],
+  });
+  const ordered = presented(objects('first'));
+  assert.deepEqual([ordered.https['x.a.test'], ordered.hosts], ['auto', { '*.test': ['first'] }]);
+  const provided = presented(objects('below'));
+  assert.deepEqual([provided.https['x.a.test'], provided.hosts['x.a.test']], ['provided', ['below']]);
 });

@@ -80,12 +80,14 @@ export function translate(snapshot: ClusterSnapshot): ClusterTranslation {
 
 const NO_HTTPS = { kind: 'off' } as const;
 
-/** The oldest object that claims a host, by host. `requests` has the oldest first. */
+/** The oldest object that claims a host, by host, and whether one of its namespace has HTTPS for it. `requests` has the oldest first. */
 function oldestOf(requests: readonly Request[]): Map<string, OtherOwner> {
   const oldest = new Map<string, OtherOwner>();
   for (const { claims, owner, isRefused } of requests)
-    for (const { host, https } of isRefused ? [] : claims)
-      if (!oldest.has(host)) oldest.set(host, { meta: owner.meta, hasHttps: https.kind !== 'off' });
+    for (const { host, https } of isRefused ? [] : claims) {
+      const { meta, hasHttps } = oldest.get(host) ?? { meta: owner.meta, hasHttps: false };
+      if (meta.namespace === owner.meta.namespace) oldest.set(host, { meta, hasHttps: hasHttps || https.kind !== 'off' });
+    }
   return oldest;
 }
 

@@ -19,7 +19,7 @@ export const MAX_GATEWAY_BLOCKS = MAX_BLOCKS / 2;
 /** Bytes, with all defaults left out. */
 export const MAX_GATEWAY_SIZE = 0.35 * MAX_LINE_BYTES;
 
-/** An object of another kind that names a host. */
+/** An object of another kind that names a host. `hasHttps`: whether it, or another one of its namespace, has a setting for HTTPS for it. */
 export type OtherOwner = { readonly meta: Meta; readonly hasHttps: boolean };
 
 /** How Gateways serve a host. */

@@ -56,6 +56,10 @@ test('a younger listener of another namespace does not pass on the connections f
     assert.deepEqual(portsPassedOn(older, passing('shop')), [443]);
     assert.deepEqual(portsPassedOn(passing('odd'), older), [443]);
   }
+  // The oldest Ingress of a host need not be the one with HTTPS.
+  const [kind, plain] = ingress(false);
+  assert.deepEqual(portsPassedOn([kind, { ...plain, name: 'shop/plain' }], ingress(true), passing('odd')), []);
+  assert.deepEqual(portsPassedOn([kind, { ...plain, name: 'other/plain' }], ingress(true), passing('odd')), [443]);
   assert.deepEqual(portsPassedOn(ending, passing('odd', 8_443)), [8_443]);
   assert.deepEqual(portsPassedOn(ingress(false), passing('odd')), [443]);
 });

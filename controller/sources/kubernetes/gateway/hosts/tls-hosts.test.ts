@@ -30,14 +30,14 @@ const { certificate, privateKey } = await makePair(['a.test']);
 const [crt = '', key = ''] = [certificate, privateKey].map((text) => Buffer.from(text).toString('base64'));
 
 /** The ports whose connections for `a.test` are passed on, with these objects, each younger than those before it. */
-function portsPassedOn(...objects: readonly (readonly ['gateways' | 'ingresses', SampleObject])[]) {
+function portsPassedOn(...objects: readonly (readonly ['gateways' | 'ingresses' | 'tlsRoutes', SampleObject])[]) {
   const aged = objects.map(([kind, one], at) => [kind, { ...one, metadata: { creationTimestamp: `202${at}-01-01T00:00:00Z` } }] as const);
   const of = (wanted: string) => aged.flatMap(([kind, one]) => (kind === wanted ? [one] : []));
   const { routes } = translate(
     clusterOf({
       gatewayClasses: [{ name: '/sluice', spec: { controllerName: GATEWAY_CONTROLLER } }],
       secrets: [{ name: 'shop/pair', data: { 'tls.crt': crt, 'tls.key': key } }],
-      ...{ gateways: of('gateways'), ingresses: of('ingresses') },
+      ...{ gateways: of('gateways'), ingresses: of('ingresses'), tlsRoutes: of('tlsRoutes') },
     }),
   );
   return (routes.find((route) => route.domain === 'a.test')?.tls_passthrough ?? []).flatMap(({ ports }) => ports ?? []);
@@ -62,6 +62,19 @@ test('a younger listener of another namespace does not pass on the connections f
   assert.deepEqual(portsPassedOn([kind, { ...plain, name: 'other/plain' }], ingress(true), passing('odd')), [443]);
   assert.deepEqual(portsPassedOn(ending, passing('odd', 8_443)), [8_443]);
   assert.deepEqual(portsPassedOn(ingress(false), passing('odd')), [443]);
+});
+
+test('a route takes no host from an older object that ends TLS, to whichever of several Gateways with the same listener it is attached', () => {
+  const ending = ['gateways', gateway('shop/g', { ...https, hostname: 'a.test', tls: { certificateRefs: [{ name: 'pair' }] } })] as const;
+  const passing = (name: string) => ['gateways', gateway(`odd/${name}`, tls('*.test'))] as const;
+  const attachedTo = (name: string) => {
+    const parentRefs = [{ group: 'gateway.networking.k8s.io', kind: 'Gateway', name }];
+    return ['tlsRoutes', { name: 'odd/r', spec: { parentRefs, hostnames: ['a.test'], rules: [{ backendRefs: [] }] } }] as const;
+  };
+  for (const name of ['first', 'second']) {
+    assert.deepEqual(portsPassedOn(ending, passing('first'), passing('second'), attachedTo(name)), []);
+    assert.deepEqual(portsPassedOn(passing('first'), passing('second'), attachedTo(name), ending), [443]);
+  }
 });
 
 test('Gateways with listeners on many ports of several addresses take away no host', () => {

@@ -100,7 +100,7 @@ function entriesFor(
     const [first] = here;
     if (first === undefined) return [];
     const others = endingAt(name, placeOf(first));
-    const isLost = isOfOther(name, first, route, others);
+    const isLost = isOfOther(name, first.bound, here, route, others);
     for (const { bound } of here) {
       if (!isLost) serving.add(bound);
       else lost.push({ bound, name, why: whyLost(name, bound, 'does not pass its connections on', 'an older object that ends TLS') });
@@ -112,11 +112,20 @@ function entriesFor(
   });
 }
 
-/** Whether a host belongs to an older object of another namespace that names it too. */
-function isOfOther(name: Hostname, { bound, routes }: Passing, route: TlsRoute | undefined, others: readonly NamingObject[]): boolean {
-  const isNamed = route !== undefined && routes.get(name)?.includes(route) === true;
-  const naming = [...(bound.listener.hostname === name ? [bound.owner] : []), ...(isNamed ? [route] : [])];
-  const { namespace } = (route ?? bound.owner).meta;
+/**
+ * Whether a host belongs to an older object of another namespace that names it too. `first` is the oldest of the listeners `here`, to any of
+ * which the route may be attached.
+ */
+function isOfOther(
+  name: Hostname,
+  first: BoundListener,
+  here: readonly Passing[],
+  route: TlsRoute | undefined,
+  others: readonly NamingObject[],
+): boolean {
+  const isNamed = route !== undefined && here.some(({ routes }) => routes.get(name)?.includes(route));
+  const naming = [...(first.listener.hostname === name ? [first.owner] : []), ...(isNamed ? [route] : [])];
+  const { namespace } = (route ?? first.owner).meta;
   return others.some(({ meta }) => meta.namespace !== namespace && naming.every((one) => byAge({ meta }, one) < 0) && naming.length > 0);
 }
 

@@ -33,13 +33,19 @@ function served(...httpRoutes: readonly SampleObject[]) {
   const told = statuses
     .filter(({ resource }) => resource.kind === 'HTTPRoute')
     .flatMap(({ build }) => (build(context)?.parents ?? []) as readonly { readonly conditions: readonly StatusCondition[] }[])
-    .flatMap(({ conditions }) => conditions.flatMap(({ reason, message }) => (reason === 'UnsupportedValue' ? [message] : [])));
+    .flatMap(({ conditions }) => conditions)
+    .flatMap(({ type, status, reason, message }) => (reason === 'UnsupportedValue' ? [{ about: `${type}=${status}`, message }] : []));
   const handles = routes.find(({ domain }) => domain === 'a.test')?.handles;
   const answers = handles?.map(({ match, upstreams, respond }) => {
     const [path = '*'] = match?.path ?? [];
     return `${path} ${upstreams[0]?.address ?? respond?.status}`;
   });
-  return { answers, told, problems: problems.flatMap(({ code }) => (code === 'bad_route' ? [code] : [])) };
+  return {
+    answers,
+    told: told.map(({ message }) => message),
+    about: told.map((one) => one.about),
+    problems: problems.flatMap(({ code }) => (code === 'bad_route' ? [code] : [])),
+  };
 }
 
 test('a rule whose condition is not supported does not keep its host from being routed, which others share', () => {
@@ -63,4 +69,11 @@ test('requests of a rule with a filter that is not supported do not get to a les
   const { answers, told } = served(route('n/all', [{ backendRefs }]), route('n/admin', [admin]));
   assert.deepEqual(answers, ['/admin 500', '* 10.0.0.0:8080']);
   assert.deepEqual(told, ['rule 1: the filter ExtensionRef is not supported; its requests are answered with 500']);
+});
+
+test('a route is accepted if one match of its rule is supported, which it serves, and takes precedence over younger routes', () => {
+  const matches = [{ path: { type: 'PathPrefix', value: '/a' } }, { path: { type: 'RegularExpression', value: '(?=a)b' } }];
+  const old = route('odd/old', [{ matches, backendRefs }]);
+  const { answers, about } = served(old, route('n/young', [{ matches: matches.slice(0, 1), backendRefs }]));
+  assert.deepEqual([answers, about], [['/a 10.0.0.1:8080', '/a 10.0.0.0:8080'], ['PartiallyInvalid=True']]);
 });

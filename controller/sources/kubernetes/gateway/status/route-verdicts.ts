@@ -8,7 +8,7 @@ import { fails, holds, type Verdict } from './verdict.ts';
 export type RouteVerdicts = {
   /** Whether what it refers to exists and may be used. */
   readonly resolved: Verdict;
-  /** What is not supported, if no rule can be served as written; null if the route can be accepted. */
+  /** What is not supported, if no match of any rule can be served as written; null if the route can be accepted. */
   readonly invalid: Verdict | null;
   /** What is not supported in some of its rules; null if all can be served as written. */
   readonly partlyInvalid: Verdict | null;
@@ -21,16 +21,18 @@ const ANYWHERE = { scheme: 'http', port: 80 } as const;
 export function judgeHttpRoute(route: HttpRoute, backends: RouteBackends): RouteVerdicts {
   let unresolved: Verdict | null = null;
   const wrong: Verdict[] = [];
-  let matches = false;
+  let [matches, isServed] = [false, false];
   for (const [index, rule] of route.rules.entries()) {
     const results = rule.matches.map((match) => knownBlocksOfRule(route, rule, index + 1, match, ANYWHERE, backends));
     for (const result of results) unresolved ??= result.unresolved;
     matches ||= results.some(({ blocks }) => blocks.length > 0);
+    isServed ||= results.some((result) => result.invalid === null);
     const invalid = results.find((result) => result.invalid !== null)?.invalid;
     if (invalid) wrong.push(invalid);
   }
   const message = wrong.map((one) => one.message).join('; ');
-  const isWhole = wrong.length > 0 && wrong.length === route.rules.length;
+  // A rule may have matches that are supported and others that are not.
+  const isWhole = wrong.length > 0 && !isServed;
   return {
     resolved: unresolved ?? holds('ResolvedRefs'),
     invalid: isWhole ? fails('UnsupportedValue', message) : null,

@@ -120,6 +120,15 @@ test('a Gateway of another namespace presents no certificate for a host whose ow
   }
 });
 
+test('a younger Gateway of another namespace presents no certificate for the host of an older listener, although its route is the first', () => {
+  const [own, odd] = [443, 8_443].map((port) => ({ port, hostname: 'admin.test', requires: false }));
+  assert.ok(own && odd);
+  for (const httpRoutes of [[routeOf('odd'), routeOf('infra')], [routeOf('odd')]])
+    assert.deepEqual(servedWith({ gateways: [gatewayOf('infra', own), gatewayOf('odd', odd)], httpRoutes }).presented, ['infra']);
+  const moved = { gateways: [gatewayOf('odd', odd), gatewayOf('infra', own)], httpRoutes: [routeOf('odd'), routeOf('infra')] };
+  assert.deepEqual(servedWith(moved).presented, ['odd']);
+});
+
 test('a younger Gateway of another namespace decides nothing about the TLS of an Ingress’s host', () => {
   const own = { whose: [null, null, null, null], redirect: undefined, ports: undefined };
   for (const hasRoute of [false, true])

@@ -64,7 +64,7 @@ export function gatewayHost(
   const all = rules.placesOf(name);
   const allLists = all.map(({ listeners }) => rules.rulesFor(name, listeners));
   const isOfOther = other !== undefined && isOlderThanAll(other.meta, name, all, allLists);
-  const isOwn = isOfOther ? listenersOf(other.meta, name, rules, allLists) : ownListeners(name, rules, allLists);
+  const isOwn = isOfOther ? listenersOf(other.meta, name, rules, allLists) : ownListeners(name, rules, all, allLists);
   const usual = other === undefined ? undefined : requiredBy(all.flatMap(({ listeners }) => listeners.filter(isOwn)));
   const owned = all.map((one, at) => ({ ...one, isOwn: isOfOther ? isOwn : ownersAt(one, name, rules, allLists[at] ?? []) }));
   const { found, conflicting, rules: clients } = clientRules(owned, usual, isOwn, map);
@@ -120,16 +120,39 @@ function listenersOf({ namespace }: Meta, name: Hostname, rules: HostRules, list
 
 /** The listeners at a place of its oldest route there; those of the oldest Gateway if no route there is accepted. */
 const ownersAt = ({ listeners: [oldest] }: Place, name: Hostname, rules: HostRules, list: readonly RuleMatch[]): IsOwn =>
-  list.every(({ isRefused }) => isRefused) ? (bound) => bound.gateway === oldest?.gateway : ownListeners(name, rules, [list]);
+  list.every(({ isRefused }) => isRefused)
+    ? (bound) => bound.gateway === oldest?.gateway
+    : listenersOfRoute(name, rules, oldestMatch([list]));
 
-/** Those of the oldest route that is accepted; all if there is none. */
-function ownListeners(name: Hostname, rules: HostRules, lists: readonly (readonly RuleMatch[])[]): IsOwn {
+/**
+ * Those of the oldest route that is accepted; all if there is none. If a listener of another namespace is for exactly this host, and older than
+ * the route and its listeners, the host belongs to that namespace: on other ports, anyone may name it.
+ */
+function ownListeners(name: Hostname, rules: HostRules, places: readonly Place[], lists: readonly (readonly RuleMatch[])[]): IsOwn {
+  const oldest = oldestMatch(lists);
+  const isOwn = listenersOfRoute(name, rules, oldest);
+  if (oldest === undefined) return isOwn;
+  const all = places.flatMap(({ listeners }) => listeners);
+  const own = all.filter(isOwn).map(({ owner }) => owner);
+  const [named] = all.filter(({ listener }) => listener.hostname === name).sort((a, b) => byAge(a.owner, b.owner));
+  const rivals = oldest.rank === 0 ? [...own, oldest.route] : own;
+  if (named === undefined || rivals.some((one) => byAge(one, named.owner) < 0)) return isOwn;
+  const { namespace } = named.owner.meta;
+  return own.some(({ meta }) => meta.namespace === namespace) ? isOwn : ({ owner }) => owner.meta.namespace === namespace;
+}
+
+const listenersOfRoute =
+  (name: Hostname, rules: HostRules, oldest: RuleMatch | undefined): IsOwn =>
+  (bound) =>
+    oldest === undefined || rules.isAttached(oldest.route, name, bound);
+
+/** That of the oldest of the most specific routes that are accepted. */
+function oldestMatch(lists: readonly (readonly RuleMatch[])[]): RuleMatch | undefined {
   let oldest: RuleMatch | undefined;
   for (const list of lists)
     for (const one of list)
       if (!one.isRefused && (oldest === undefined || (one.rank - oldest.rank || byAge(one.route, oldest.route)) < 0)) oldest = one;
-  const route = oldest?.route;
-  return (bound) => route === undefined || rules.isAttached(route, name, bound);
+  return oldest;
 }
 
 /** Merges several ordered lists of matches into one order that is consistent with each of them. */

@@ -1,4 +1,6 @@
+import type { Certificate } from '../../../../shared/certificates/certificate.ts';
 import { readClientAuthorities } from '../../../../shared/certificates/client-authorities.ts';
+import { type Parsed, refused } from '../../../../shared/values/parsed.ts';
 import type { ClientValidation, Gateway, GatewayListener, ListenerSet, NamespaceFilter } from '../objects/gateway.ts';
 import { byAge, type Meta, nameOf } from '../objects/meta.ts';
 import type { Namespace } from '../objects/namespace.ts';
@@ -28,6 +30,8 @@ export type BoundListener = {
   readonly conflict: Verdict | null;
   /** `NAMESPACE/NAME` of the Secrets that it presents. */
   readonly secrets: readonly string[];
+  /** The names in their certificates. */
+  readonly certified: readonly string[];
   /** PEM: the authorities of client certificates; null if clients need none. */
   readonly clientAuthorities: string | null;
   /** The address of the proxy where connections to it arrive; null: all of them. */
@@ -109,7 +113,7 @@ function bind(
   const kinds = (supported ?? []).filter((kind) => wanted.some((one) => one.group === GATEWAY_GROUP && one.kind === kind));
   const wrongKind = wanted.find(({ group, kind }) => group !== GATEWAY_GROUP || !kinds.includes(kind as RouteKind));
   const from: Referrer = { group: GATEWAY_GROUP, kind: owner.kind, namespace: owner.meta.namespace };
-  const { verdict: certificates, secrets } = certificatesOf(listener, from, snapshot.secrets, grants);
+  const { verdict: certificates, secrets, certified } = certificatesOf(listener, from, snapshot.secrets, grants);
   const clients = clientsOf(gateway, listener, snapshot, grants);
   const accepted = conflict ?? protocolVerdict(listener, supported) ?? clients.accepted ?? holds('Accepted');
   const kindVerdict =
@@ -119,7 +123,7 @@ function bind(
   const resolved = kindVerdict ?? certificates ?? clients.resolved ?? holds('ResolvedRefs');
   const needsCertificate = listener.protocol === 'HTTPS';
   return {
-    ...{ gateway, owner, listener, kinds, accepted, resolved, conflict, secrets },
+    ...{ gateway, owner, listener, kinds, accepted, resolved, conflict, secrets, certified },
     clientAuthorities: clients.pem,
     address: address.kind === 'one' ? address.address : null,
     isServed:
@@ -136,30 +140,34 @@ function protocolVerdict({ protocol, tls }: GatewayListener, supported: readonly
   return null;
 }
 
-/** The Secrets that can be presented, and the reasons why others can't. */
+/** The Secrets that can be presented with the names in their certificates, and the reasons why others can't. */
 function certificatesOf({ protocol, tls }: GatewayListener, from: Referrer, secrets: ReadonlyMap<string, TlsSecret>, grants: Grants) {
   const found: string[] = [];
+  const certified: string[] = [];
   let verdict: Verdict | null = null;
-  if (protocol !== 'HTTPS' || tls === null || tls.mode !== 'Terminate') return { verdict, secrets: found };
+  if (protocol !== 'HTTPS' || tls === null || tls.mode !== 'Terminate') return { verdict, secrets: found, certified };
   for (const ref of tls.certificates) {
     const name = nameOf({ namespace: ref.namespace ?? from.namespace, name: ref.name });
     if (ref.kind !== 'Secret' || ref.group !== '')
       verdict ??= fails('InvalidCertificateRef', `${ref.kind} ${name}: only Secrets can be used`);
     else if (!grants.allows(from, ref)) verdict ??= fails('RefNotPermitted', `no ReferenceGrant allows the Secret ${name}`);
     else {
-      const why = faultOf(name, secrets.get(name));
-      if (why === null) found.push(name);
-      else verdict ??= fails('InvalidCertificateRef', why);
+      const read = readNamed(name, secrets.get(name));
+      if (!read.ok) verdict ??= fails('InvalidCertificateRef', read.reason);
+      else {
+        found.push(name);
+        certified.push(...read.value.domains);
+      }
     }
   }
   if (tls.certificates.length === 0) verdict = fails('InvalidCertificateRef', 'the listener names no certificate');
-  return { verdict, secrets: found };
+  return { verdict, secrets: found, certified };
 }
 
-function faultOf(name: string, secret: TlsSecret | undefined): string | null {
-  if (secret === undefined) return `the TLS Secret ${name} does not exist (its type must be kubernetes.io/tls)`;
+function readNamed(name: string, secret: TlsSecret | undefined): Parsed<Certificate> {
+  if (secret === undefined) return refused(`the TLS Secret ${name} does not exist (its type must be kubernetes.io/tls)`);
   const certificate = readSecret(secret);
-  return certificate.ok ? null : `the Secret ${name}: ${certificate.reason}`;
+  return certificate.ok ? certificate : refused(`the Secret ${name}: ${certificate.reason}`);
 }
 
 const validationOf = ({ clientValidation, clientValidationByPort }: Gateway, port: number): ClientValidation | null =>
@@ -176,16 +184,16 @@ function clientsOf(
   if (validation === null) return { pem: null, accepted: null, resolved: null };
   const from: Referrer = { group: GATEWAY_GROUP, kind: 'Gateway', namespace: gateway.meta.namespace };
   const found = readAuthorities(validation.authorities, from, grants, authorities);
-  const refused = (reason: string, message: string) => ({
+  const failing = (reason: string, message: string) => ({
     ...{ pem: null, accepted: fails('NoValidCACertificate', message), resolved: fails(reason, message) },
   });
   if (!('pem' in found))
-    return refused(
+    return failing(
       { kind: 'InvalidCACertificateKind', missing: 'InvalidCACertificateRef', forbidden: 'RefNotPermitted' }[found.reason],
       found.message,
     );
   const read = readClientAuthorities(found.pem);
-  if (!read.ok) return refused('InvalidCACertificateRef', `the authorities of client certificates: ${read.reason}`);
+  if (!read.ok) return failing('InvalidCACertificateRef', `the authorities of client certificates: ${read.reason}`);
   return { pem: validation.isOptional ? null : read.value.text, accepted: null, resolved: null };
 }
 

@@ -1,3 +1,4 @@
+import { covers } from '../../../../../shared/certificates/certificate-names.ts';
 import { MAX_BLOCKS } from '../../../../../shared/limits.ts';
 import { DEFAULT_HTTPS_PORT } from '../../../../../shared/settings.ts';
 import { MAX_LINE_BYTES } from '../../../../../shared/wire/apply.ts';
@@ -81,7 +82,7 @@ export function gatewayHost(
   const own = listeners.filter(isOwn);
   const isOwnSecret = own.some(({ secrets }) => secrets.length > 0);
   const isLeft = !isOwnSecret && isOfOther && other?.hasHttps === true;
-  const presenting = isLeft ? null : presentingAmong(isOwnSecret ? own : listeners);
+  const presenting = isLeft ? null : presentingAmong(name, isOwnSecret ? own : listeners);
   return {
     ...{ name, blocks, refused, isOfOther, listeners, conflicting, isOwnSecret },
     clientRules: clients,
@@ -94,10 +95,12 @@ export function gatewayHost(
   };
 }
 
-/** A host has one certificate, however many ports it is served on: the usual one decides. */
-function presentingAmong(listeners: readonly BoundListener[]): BoundListener | null {
+/** A host has one certificate, however many ports it is served on: the usual one decides, among those whose certificates are for the host. */
+function presentingAmong(name: Hostname, listeners: readonly BoundListener[]): BoundListener | null {
   const able = listeners.filter(({ listener, secrets }) => listener.hostname !== null && secrets.length > 0);
-  return able.find(({ listener }) => listener.port === DEFAULT_HTTPS_PORT) ?? able[0] ?? null;
+  const covering = able.filter(({ certified }) => name !== null && covers(certified, name));
+  const best = covering.length > 0 ? covering : able;
+  return best.find(({ listener }) => listener.port === DEFAULT_HTTPS_PORT) ?? best[0] ?? null;
 }
 
 function isOlderThanAll(other: Meta, name: Hostname, places: readonly Place[], lists: readonly (readonly RuleMatch[])[]): boolean {

@@ -80,6 +80,13 @@ test('a host has the certificate of its listener on the usual port, and one on a
   }
 });
 
+test('a listener whose certificate is for the host comes before the one on the usual port', () => {
+  const listeners = [https(443, '*.test', 'first'), { ...https(8_443, 'x.a.test', 'below'), name: 'below' }];
+  const { hosts, told } = presented({ gateways: [gateway('shop/g', listeners)], httpRoutes: [route('x.a.test')] });
+  assert.deepEqual(hosts, { '*.test': ['first'], 'x.a.test': ['below'] });
+  assert.match(told.join(), /^https-443: .* that of the listener below of shop\/g is presented instead of /);
+});
+
 test('what is wrong with a Gateway is reported although its certificates are not presented for more hosts than are reported', () => {
   const names = Array.from({ length: 120 }, (_, at) => `h${at}.a.test`);
   const listeners = [https(443, '*.a.test', 'first'), https(8_443, '*.a.test', 'second'), https(9_443, 'gone.test')];

@@ -104,9 +104,10 @@ export function translateGateways(
     refused,
   );
   const hosts = new Map(
-    rules.names().map((name) => {
+    rules.names().flatMap((name): [string, GatewayHost][] => {
       const domain: string = domainOf(name);
-      return [domain, gatewayHost(name, rules, map, targets, others.get(domain))];
+      const host = gatewayHost(name, rules, map, targets, others.get(domain));
+      return host === null ? [] : [[domain, host]];
     }),
   );
 

@@ -52,8 +52,8 @@ type Place = ReturnType<HostRules['placesOf']>[number];
 type ServedPlace = ListenAddress & { readonly scheme: 'http' | 'https'; readonly matches: ReadonlySet<HttpMatch> };
 
 /**
- * Builds the blocks of a host from the rules of its listeners. Blocks that differ by place are for some places only. `other`: the oldest
- * object of another kind that names the host.
+ * Builds the blocks of a host from the rules of its listeners; null if it has none. Blocks that differ by place are for some places only.
+ * `other`: the oldest object of another kind that names the host.
  */
 export function gatewayHost(
   name: Hostname,
@@ -61,8 +61,9 @@ export function gatewayHost(
   map: PortMap,
   backends: RouteBackends,
   other: OtherOwner | undefined,
-): GatewayHost {
+): GatewayHost | null {
   const all = rules.placesOf(name);
+  if (all.length === 0) return null;
   const allLists = all.map(({ listeners }) => rules.rulesFor(name, listeners));
   const isOfOther = other !== undefined && isOlderThanAll(other.meta, name, all, allLists);
   const isOwn = isOfOther ? listenersOf(other.meta, name, rules, allLists) : ownListeners(name, rules, all, allLists);

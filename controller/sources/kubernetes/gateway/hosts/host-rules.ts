@@ -26,13 +26,18 @@ export type NamingObject = { readonly meta: Meta; readonly bound: BoundListener 
 
 /** The routes of a listener by the host name that they have there. */
 type Routes = Map<Hostname, HttpRoute[]>;
-type Listeners = { readonly place: ListenAddress; readonly byName: Map<Hostname, BoundListener[]> };
+type ByName = Map<Hostname, BoundListener[]>;
+type Listeners = { readonly place: ListenAddress; readonly byName: ByName };
 
-/** Which rules apply to which hosts at which places: those of the most specific listener, the most specific rule first. */
+/** Which rules apply to which hosts at which places: usually those of the most specific listener, the most specific rule first. */
 export class HostRules {
   /** Gateways may share a place. */
   private readonly listeners = new Map<string, Listeners>();
+  /** Those that pass TLS connections on, by place. */
+  private readonly passing = new Map<string, ByName>();
   private readonly routes = new Map<BoundListener, Routes>();
+  /** The listeners with routes that are for exactly a host there. */
+  private readonly naming = new Map<Hostname, Set<BoundListener>>();
   private readonly map: PortMap;
   /** The routes that are not accepted. */
   private readonly refused: ReadonlySet<HttpRoute>;
@@ -46,20 +51,22 @@ export class HostRules {
     this.map = map;
     this.refused = refused;
     for (const bound of listeners) {
-      if (!bound.isServed || bound.listener.protocol === 'TLS') continue;
-      const { byName } = this.at({ address: bound.address, port: bound.listener.port });
-      const { hostname } = bound.listener;
+      if (!bound.isServed) continue;
+      const { hostname, protocol } = bound.listener;
+      const byName = protocol === 'TLS' ? this.passingAt(placeOf(bound)) : this.at(placeOf(bound)).byName;
       byName.set(hostname, [...(byName.get(hostname) ?? []), bound]);
-      this.routes.set(bound, new Map());
+      if (protocol !== 'TLS') this.routes.set(bound, new Map());
     }
     for (const { route, listeners: attached } of attachments)
       for (const { bound, hosts } of attached)
         for (const host of hosts) {
           const routes = this.routes.get(bound);
-          const known = routes?.get(host);
+          if (routes === undefined) continue;
+          const known = routes.get(host);
           // A route may name a listener twice.
-          if (known === undefined) routes?.set(host, [route]);
+          if (known === undefined) routes.set(host, [route]);
           else if (!known.includes(route)) known.push(route);
+          this.naming.set(host, (this.naming.get(host) ?? new Set()).add(bound));
         }
   }
 
@@ -67,6 +74,13 @@ export class HostRules {
     const key = this.keyOf(place);
     const known = this.listeners.get(key) ?? { place, byName: new Map() };
     this.listeners.set(key, known);
+    return known;
+  }
+
+  private passingAt(place: ListenAddress): ByName {
+    const key = this.keyOf(place);
+    const known: ByName = this.passing.get(key) ?? new Map();
+    this.passing.set(key, known);
     return known;
   }
 
@@ -83,23 +97,53 @@ export class HostRules {
     return [...names];
   }
 
-  /** The places where a host has listeners, sorted, with the most specific listeners there. */
+  /** The places where a host has listeners, sorted, with the listeners that have it there. */
   placesOf(name: Hostname): { readonly place: ListenAddress; readonly listeners: readonly BoundListener[] }[] {
     const names = coveringNames(name);
-    return [...this.listeners.values()]
-      .flatMap(({ place, byName }) => {
-        const covering = names.find((one) => byName.has(one));
-        return covering === undefined ? [] : [{ place, listeners: byName.get(covering) ?? [] }];
+    return [...this.listeners]
+      .flatMap(([key, { place, byName }]) => {
+        const listeners = this.servingAt(key, byName, names);
+        return listeners.length === 0 ? [] : [{ place, listeners }];
       })
       .sort(({ place: a }, { place: b }) => a.port - b.port || ((a.address ?? '') < (b.address ?? '') ? -1 : 1));
   }
 
+  /** `names` are those that cover a name, the most specific one first: itself. */
+  private servingAt(key: string, byName: ByName, names: readonly Hostname[]): readonly BoundListener[] {
+    const [name = null] = names;
+    const passing = this.passing.get(key);
+    const covering = names.find((one) => byName.has(one) || passing?.has(one));
+    if (covering === undefined) return [];
+    const most = byName.get(covering);
+    const rivals = most ?? passing?.get(covering) ?? [];
+    const keeping = [...(this.naming.get(name) ?? [])].filter(
+      (bound) =>
+        bound.listener.hostname !== covering &&
+        this.keyOf(placeOf(bound)) === key &&
+        rivals.every((rival) => this.keeps(bound, name, rival)),
+    );
+    return [...(most ?? []), ...keeping];
+  }
+
+  /**
+   * Whether a listener has a host that routes there name, although there is a more specific listener. One that ends connections takes no host
+   * from an earlier route of another namespace: otherwise anyone who may create a Gateway could take those of others. Within a Gateway, the
+   * most specific listener alone has a host.
+   */
+  private keeps(bound: BoundListener, name: Hostname, { gateway, owner, listener }: BoundListener): boolean {
+    if (gateway === bound.gateway) return false;
+    if (listener.protocol === 'TLS') return true;
+    const { namespace } = owner.meta;
+    const routes = this.routes.get(bound)?.get(name) ?? [];
+    const isEarlier = (route: HttpRoute) => !this.refused.has(route) && route.meta.namespace !== namespace && byAge(route, owner) < 0;
+    return namespace !== bound.owner.meta.namespace && routes.some(isEarlier);
+  }
+
   /** The listeners for HTTPS at a place that are for exactly this host, and the routes that name it there. */
   namingHttps(name: Hostname, place: ListenAddress): NamingObject[] {
-    const { byName = new Map<Hostname, BoundListener[]>() } = this.listeners.get(this.keyOf(place)) ?? {};
-    const https = coveringNames(name)
-      .flatMap((covering) => byName.get(covering) ?? [])
-      .filter(({ listener }) => listener.protocol === 'HTTPS');
+    const key = this.keyOf(place);
+    const at = this.listeners.get(key)?.byName;
+    const https = at ? this.servingAt(key, at, coveringNames(name)).filter(({ listener }) => listener.protocol === 'HTTPS') : [];
     const listeners = https.filter(({ listener }) => listener.hostname === name).map((bound) => ({ meta: bound.owner.meta, bound }));
     return [
       ...listeners,
@@ -125,6 +169,8 @@ export class HostRules {
     return lists.length === 1 && lists[0] ? lists[0] : lists.flat();
   }
 }
+
+const placeOf = ({ address, listener }: BoundListener): ListenAddress => ({ address, port: listener.port });
 
 type Sorted = {
   readonly routes: readonly HttpRoute[];

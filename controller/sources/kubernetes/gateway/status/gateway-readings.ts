@@ -37,6 +37,9 @@ export function gatewayProblems({ gateways, routes, hosts, lost }: GatewayTransl
       const owner = ownerOfRoute(judged);
       return faultsOfRoute(judged).map(({ code, message }) => problemOf(owner, route.hostnames[0] ?? null, code, message));
     }),
+    ...ours(routes).flatMap((judged) =>
+      withoutPlace(judged, hosts).map((domain) => problemOf(ownerOfRoute(judged), domain, 'path_taken', `${domain}: ${PASSED_ON}`)),
+    ),
     // Last, because a Gateway may have many, and only some problems of an object are reported.
     ...[...hosts].flatMap(([domain, host]) =>
       host.unpresented.map((bound) =>
@@ -44,6 +47,15 @@ export function gatewayProblems({ gateways, routes, hosts, lost }: GatewayTransl
       ),
     ),
   ];
+}
+
+const PASSED_ON = 'a more specific listener of its Gateway passes the connections on, so the route gets no requests';
+
+/** The hosts that a route has at listeners which end TLS, although others of the port have them. */
+function withoutPlace({ route, attachments, verdicts }: JudgedRoute, hosts: GatewayTranslation['hosts']): string[] {
+  if (route.kind === 'TLSRoute' || verdicts.matchesNothing) return [];
+  const served = attachments.flatMap(({ listeners }) => listeners.filter(({ bound }) => bound.isServed));
+  return [...new Set(served.flatMap((one) => one.hosts.map(domainOf)))].filter((domain) => !hosts.has(domain));
 }
 
 const ours = (routes: readonly JudgedRoute[]): readonly JudgedRoute[] => routes.filter(({ attachments }) => attachments.length > 0);

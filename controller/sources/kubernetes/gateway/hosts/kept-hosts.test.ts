@@ -1,0 +1,71 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { makePair } from '../../../../../shared/certificates/testing/pairs.ts';
+import { GATEWAY_CONTROLLER } from '../../../../../shared/name.ts';
+import { translate } from '../../routes/translate.ts';
+import { clusterOf, type SampleObject, serviceOf } from '../../testing/cluster-snapshot.ts';
+
+const all = { namespaces: { from: 'All' } };
+const http = (hostname?: string) => ({ name: `http-${hostname}`, protocol: 'HTTP', port: 80, hostname, allowedRoutes: all });
+const HTTPS = { name: 'https', protocol: 'HTTPS', port: 443, allowedRoutes: all, tls: { certificateRefs: [{ name: 'pair' }] } };
+const PASSING = { name: 'passing', protocol: 'TLS', port: 443, hostname: '*.test', tls: { mode: 'Passthrough' }, allowedRoutes: all };
+
+const gateway = (name: string, ...listeners: object[]) => ['gateways', { name, spec: { gatewayClassName: 'sluice', listeners } }] as const;
+const spec = (hostname: string, namespace: string) => ({
+  parentRefs: [{ group: 'gateway.networking.k8s.io', kind: 'Gateway', namespace, name: 'g' }],
+  hostnames: [hostname],
+  rules: [{ backendRefs: [{ name: 'app', port: 80 }] }],
+});
+const route = (name: string, parent: string) => ['httpRoutes', { name, spec: spec('a.test', parent) }] as const;
+const tlsRoute = (name: string, parent: string) => ['tlsRoutes', { name, spec: spec('*.test', parent) }] as const;
+
+const { certificate, privateKey } = await makePair(['a.test']);
+const [crt, key] = [certificate, privateKey].map((text) => Buffer.from(text).toString('base64'));
+
+type Sample = readonly ['gateways' | 'httpRoutes' | 'tlsRoutes', SampleObject];
+
+/** The targets and ports of `a.test`, with these objects, each younger than those before it; if it has no route of its own, the problems. */
+function served(...objects: readonly Sample[]) {
+  const aged = objects.map(([kind, one], at) => [kind, { ...one, metadata: { creationTimestamp: `202${at}-01-01T00:00:00Z` } }] as const);
+  const of = (wanted: string) => aged.flatMap(([kind, one]) => (kind === wanted ? [one] : []));
+  const apps = ['shop', 'odd', 'infra'].map((namespace, at) => serviceOf(`${namespace}/app`, `10.0.0.${at}`));
+  const { routes, problems } = translate(
+    clusterOf({
+      gatewayClasses: [{ name: '/sluice', spec: { controllerName: GATEWAY_CONTROLLER } }],
+      ...{ gateways: of('gateways'), httpRoutes: of('httpRoutes'), tlsRoutes: of('tlsRoutes') },
+      services: apps.map(({ service }) => service),
+      slices: apps.map(({ slice }) => slice),
+      secrets: ['infra', 'odd'].map((namespace) => ({ name: `${namespace}/pair`, data: { 'tls.crt': crt, 'tls.key': key } })),
+    }),
+  );
+  const host = routes.find(({ domain }) => domain === 'a.test');
+  if (host === undefined) return { problems: problems.map(({ origin, message }) => `${origin} ${message}`) };
+  return { targets: host.handles.map(({ upstreams }) => upstreams[0]?.address), ports: host.ports };
+}
+
+const [SHOP, ODD] = ['10.0.0.0:8080', '10.0.0.1:8080'];
+const any = gateway('infra/g', http());
+
+test('a more specific listener of another namespace takes no host from an earlier route of another Gateway', () => {
+  for (const hostname of ['a.test', '*.test']) {
+    const taking = [gateway('odd/g', http(hostname)), route('odd/r', 'odd')] as const;
+    assert.deepEqual(served(any, route('shop/r', 'infra'), ...taking).targets, [SHOP, ODD], hostname);
+    assert.deepEqual(served(any, route('shop/r', 'infra'), ...taking.slice(0, 1)).targets, [SHOP], hostname);
+    assert.deepEqual(served(any, ...taking, route('shop/r', 'infra')).targets, [ODD], hostname);
+  }
+});
+
+test('a more specific listener of the same Gateway or namespace has its hosts alone', () => {
+  const both = gateway('infra/g', http(), { ...http('a.test'), allowedRoutes: { namespaces: { from: 'Same' } } });
+  assert.deepEqual(served(both, route('shop/r', 'infra')).targets, []);
+  assert.deepEqual(served(any, route('shop/r', 'infra'), gateway('shop/g', http('a.test'))).targets, []);
+});
+
+test('a route takes no connections from a more specific listener of its Gateway that passes them on', () => {
+  const parts = [tlsRoute('infra/db', 'infra'), route('odd/r', 'infra')] as const;
+  const problem =
+    'httproute odd/r a.test: a more specific listener of its Gateway passes the connections on, so the route gets no requests';
+  assert.deepEqual(served(gateway('infra/g', HTTPS, PASSING), ...parts), { problems: [problem] });
+  assert.deepEqual(served(gateway('infra/g', HTTPS, PASSING, http()), ...parts), { targets: [ODD], ports: [80] });
+  assert.deepEqual(served(gateway('infra/g', HTTPS), ...parts), { targets: [ODD], ports: [443] });
+});

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { type Clock, systemClock } from '../../../../shared/runtime/clock.ts';
+import { GATEWAY_CLASSES, type GatewayClass } from '../objects/gateway.ts';
 import { INGRESSES, type Ingress } from '../objects/ingress.ts';
 import { fakeIngress, INGRESSES_PATH as PATH } from '../testing/fake-objects.ts';
 import { eventually, fakeCluster } from '../testing/watched.ts';
@@ -185,4 +186,30 @@ test('an object that changes only in unused parts counts as unchanged, and stays
   await eventually('the second list', () => server.asked(PATH, 'list').length === 2);
   await eventually('its end', () => changes.length > length + 1);
   assert.equal(reflector.objects.get('default/b'), reflector.objects.get('default/b'));
+});
+
+test('a server that answers 404 to everything, as a load balancer does, says nothing about which kinds are defined', async (t) => {
+  const { server, parts, run } = await fakeCluster(t);
+  server.put('/apis/gateway.networking.k8s.io/v1/gatewayclasses', { metadata: { name: 'sluice' }, spec: { controllerName: 'any' } });
+  const failures: (string | null)[] = [];
+  const reflector = new Reflector<GatewayClass>({
+    ...{ ...parts, resource: GATEWAY_CLASSES, namespace: null },
+    changed: () => undefined,
+    failed: (reason) => failures.push(reason),
+  });
+  const state = () => [reflector.synced, reflector.isUnknown, reflector.objects.size];
+  server.answer = () => ({ status: 404 });
+  run(reflector);
+  await eventually('two failures', () => failures.length >= 2);
+  assert.deepEqual(state(), [false, false, 0]);
+  server.answer = () => undefined;
+  await eventually('the list and its watch', () => reflector.synced && server.watching === 1);
+  server.answer = () => ({ status: 404 });
+  const { length } = failures;
+  server.cut();
+  await eventually('two more', () => failures.length >= length + 2);
+  assert.deepEqual(state(), [true, false, 1]);
+  server.answer = ({ path }) => ({ status: path.endsWith('/gatewayclasses') ? 404 : 403 });
+  await eventually('the kind to be gone', () => reflector.isUnknown);
+  assert.deepEqual(state(), [true, true, 0]);
 });

@@ -5,6 +5,7 @@ import type { Log } from '../../../../shared/runtime/log/log.ts';
 import type { Random } from '../../../../shared/runtime/random.ts';
 import { ApiFailure, isExpired, isUnknown } from '../api/api-failure.ts';
 import type { Cluster, Query } from '../api/cluster.ts';
+import { INGRESS_CLASSES } from '../objects/ingress.ts';
 import { pathOf, type RawObject, type Resource, type SeenStatus, seenStatusOf } from './resource.ts';
 
 /** Objects per page of a list. */
@@ -73,10 +74,11 @@ export class Reflector<T> {
         if (signal.aborted) return;
         if (this.relisted.signal.aborted) continue;
         if (!(error instanceof ApiFailure)) throw error;
-        if (this.options.resource.optional && isUnknown(error)) {
+        if (isUnknown(error) && (await this.isUndefined(signal))) {
           await this.waitUntilKnown(signal);
           continue;
         }
+        if (signal.aborted) return;
         if (this.isHeard()) backoff.reset();
         if (isExpired(error)) this.version = null;
         else if (this.isCut(error))
@@ -91,6 +93,21 @@ export class Reflector<T> {
   relist(): void {
     this.version = null;
     this.relisted.abort();
+  }
+
+  /** A load balancer in front of the server may answer 404 to everything, so a kind that every server knows has to be there. */
+  private async isUndefined(signal: AbortSignal): Promise<boolean> {
+    const { cluster, resource } = this.options;
+    if (!resource.optional) return false;
+    if (this.isUnknown) return true;
+    try {
+      await cluster.list(pathOf(INGRESS_CLASSES, null), { limit: 1 }, signal);
+      return true;
+    } catch (error) {
+      if (!(error instanceof ApiFailure)) throw error;
+      // A server that forbids it is there.
+      return error.status === 403;
+    }
   }
 
   /** There are no objects while their kind is not defined, which may change at any time. */

@@ -25,7 +25,7 @@ import { mapPort, type PortMap } from './port-map.ts';
 import { portSettings, withRoomForPorts } from './port-settings.ts';
 import { RouteBackends } from './rules/route-backends.ts';
 import { classStatus, gatewayStatus, listenerSetStatus, policyStatus } from './status/gateway-status.ts';
-import { routeStatus } from './status/route-status.ts';
+import { routeStatus, withdrawnStatus } from './status/route-status.ts';
 import { judgeHttpRoute, judgeTlsRoute, type RouteVerdicts } from './status/route-verdicts.ts';
 
 /** A route of the Gateway API with its verdicts. */
@@ -69,9 +69,9 @@ export function translateGateways(
   others: ReadonlyMap<string, OtherOwner>,
 ): GatewayTranslation {
   const classes = [...snapshot.gatewayClasses.values()].filter(({ controller }) => controller === GATEWAY_CONTROLLER);
-  if (classes.length === 0) return NOTHING;
-  const names = new Set(classes.map(({ meta }) => meta.name));
   const grants = new Grants(snapshot.grants);
+  if (classes.length === 0) return { ...NOTHING, statuses: withdrawn(snapshot, grants) };
+  const names = new Set(classes.map(({ meta }) => meta.name));
   const gateways = [...snapshot.gateways.values()].filter(({ className }) => names.has(className)).sort(byAge);
   const addresses = assignAddresses(gateways, snapshot.addresses);
   const bound = withRoomForPorts(
@@ -167,6 +167,12 @@ export function translateGateways(
     ),
   };
 }
+
+/** What this controller said about routes and policies while there was a class of its own is no longer true. */
+const withdrawn = (snapshot: GatewaySnapshot, grants: Grants): DesiredStatus[] => [
+  ...[snapshot.httpRoutes, snapshot.grpcRoutes, snapshot.tlsRoutes].flatMap((routes) => [...routes.values()].map(withdrawnStatus)),
+  ...new BackendPolicies(snapshot, grants).judged.map((judged) => policyStatus(judged, [])),
+];
 
 const defaultsOf = (listeners: readonly BoundListener[], map: PortMap) =>
   listeners.flatMap(({ isServed, listener, address, secrets: [secret] }) =>

@@ -12,8 +12,23 @@ const RESOURCES = { HTTPRoute: HTTP_ROUTES, GRPCRoute: GRPC_ROUTES, TLSRoute: TL
 
 /** The status of a route at those of its parents that this controller serves. If there are none, what it wrote before is withdrawn. */
 export function routeStatus(route: AnyRoute, attachments: readonly Attachment[], verdicts: RouteVerdicts): DesiredStatus {
+  return statusAt(
+    route,
+    attachments.map((one) => ({ parentRef: one.parent.raw, conditions: conditionsAt(one, verdicts) })),
+  );
+}
+
+const withdrawn = new WeakMap<AnyRoute, DesiredStatus>();
+
+/** The same if this controller serves no Gateway at all. By version of the route, so that an unchanged one is recognized. */
+export function withdrawnStatus(route: AnyRoute): DesiredStatus {
+  const known = withdrawn.get(route) ?? statusAt(route, []);
+  withdrawn.set(route, known);
+  return known;
+}
+
+function statusAt(route: AnyRoute, parents: Parameters<typeof parentsOf>[2]): DesiredStatus {
   const { meta } = route;
-  const parents = attachments.map((one) => ({ parentRef: one.parent.raw, conditions: conditionsAt(one, verdicts) }));
   return {
     resource: RESOURCES[route.kind],
     meta,

@@ -84,15 +84,17 @@ export function gatewayHost(
   const isOwnSecret = own.some(({ secrets }) => secrets.length > 0);
   const isLeft = !isOwnSecret && isOfOther && other?.hasHttps === true;
   const presenting = isLeft ? null : presentingAmong(name, isOwnSecret ? own : listeners);
+  // Where the owner's listeners are for every host, they present their default certificates.
+  const isHidden = (bound: BoundListener): boolean =>
+    presenting === null
+      ? isLeft || (isOwnSecret && bound.listener.hostname !== null && !isOwn(bound))
+      : !bound.secrets.some((secret) => presenting.secrets.includes(secret));
   return {
     ...{ name, blocks, refused, isOfOther, listeners, conflicting, isOwnSecret },
     clientRules: clients,
     ports: [...new Set(places.map(({ port }) => mapPort(map, port)))],
     presenting,
-    unpresented:
-      presenting === null && !isLeft
-        ? []
-        : listeners.filter(({ secrets }) => secrets.length > 0 && !secrets.some((secret) => presenting?.secrets.includes(secret))),
+    unpresented: listeners.filter((bound) => bound.secrets.length > 0 && isHidden(bound)),
   };
 }
 

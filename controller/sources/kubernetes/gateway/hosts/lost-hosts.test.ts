@@ -126,3 +126,10 @@ test('a listener whose certificate is not presented, because its host belongs to
   );
   assert.deepEqual([shop, odd, problems, unpresented], [GOOD, [...GOOD, UNPRESENTED], [], ['gateway odd/g']]);
 });
+
+test('a listener whose certificate is not presented, because its host is one of an older listener for every host, says so', () => {
+  const { hostname: _, ...every } = https('a.test');
+  const younger = gateway('odd/g', { ...https('a.test'), port: 8_443 });
+  const { odd, shop, unpresented } = told(gateway('shop/g', every), younger, httpRoute('shop'));
+  assert.deepEqual([shop, odd, unpresented], [GOOD, [...GOOD, UNPRESENTED], ['gateway odd/g']]);
+});

@@ -60,13 +60,14 @@ const NOTHING: GatewayTranslation = {
 
 /**
  * Translates the objects of the Gateway API to hosts with their blocks, and to a status for each object. `others`: the oldest object of another
- * kind that names a host, by domain.
+ * kind that names a host, by domain. `shared`: the hosts that objects of other kinds name, accepted or not.
  */
 export function translateGateways(
   snapshot: GatewaySnapshot & { readonly services: ReadonlyMap<string, Service> },
   backends: Backends,
   map: PortMap,
   others: ReadonlyMap<string, OtherOwner>,
+  shared: ReadonlySet<string>,
 ): GatewayTranslation {
   const classes = [...snapshot.gatewayClasses.values()].filter(({ controller }) => controller === GATEWAY_CONTROLLER);
   const grants = new Grants(snapshot.grants);
@@ -106,7 +107,7 @@ export function translateGateways(
   const hosts = new Map(
     rules.names().flatMap((name): [string, GatewayHost][] => {
       const domain: string = domainOf(name);
-      const host = gatewayHost(name, rules, map, targets, others.get(domain));
+      const host = gatewayHost(name, rules, map, targets, others.get(domain), shared.has(domain));
       return host === null ? [] : [[domain, host]];
     }),
   );
@@ -129,13 +130,13 @@ export function translateGateways(
     listeners.filter((bound) => !passedOn.get(bound)?.some((one) => one.name === name)),
   );
   const overlaps = new Map([...bound.flatMap(({ listeners }) => [...tlsOverlaps(listeners)]), ...unpresentedAt(hosts.values())]);
-  const shared = { conflicts: conflictsOf(lost, new Set([...serving, ...byHost.serving])), overlaps };
+  const told = { conflicts: conflictsOf(lost, new Set([...serving, ...byHost.serving])), overlaps };
 
   const users = policies.judged.length === 0 ? new Map<string, Set<Gateway>>() : usersOfServices(http);
   const statuses = [
     ...classes.map(classStatus),
     ...bound.map(({ gateway, address, listeners, sets }) =>
-      gatewayStatus(gateway, address, listeners, attached, attachedSets(listeners, sets), shared),
+      gatewayStatus(gateway, address, listeners, attached, attachedSets(listeners, sets), told),
     ),
     ...bound.flatMap(({ listeners, sets, refusedSets }) => [
       ...sets.map((set) =>
@@ -144,10 +145,10 @@ export function translateGateways(
           listeners.filter(({ owner }) => owner.meta.uid === set.meta.uid),
           attached,
           true,
-          shared,
+          told,
         ),
       ),
-      ...refusedSets.map((set) => listenerSetStatus(set, [], attached, false, shared)),
+      ...refusedSets.map((set) => listenerSetStatus(set, [], attached, false, told)),
     ]),
     ...[...http, ...tls].map(({ route, attachments, verdicts }) => routeStatus(route, attachments, verdicts)),
     ...policies.judged.map((judged) => policyStatus(judged, gatewaysUsing(judged.policy, users))),

@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { makePair } from '../../../../shared/certificates/testing/pairs.ts';
 import type { RouteSpec } from '../../../../shared/route.ts';
 import { clusterOf, ingressOf, type SampleObject, serviceOf } from '../testing/cluster-snapshot.ts';
 import { translate } from './translate.ts';
 
+const PAIR = await makePair(['h.test']);
+const encoded = (text: string) => Buffer.from(text).toString('base64');
 const CLASS: SampleObject = { name: '/sluice', spec: { controllerName: 'sluice.dev/gateway-controller' } };
 const APPS = [serviceOf('shop/app', '10.0.0.1'), serviceOf('odd/app', '10.0.0.2'), serviceOf('infra/app', '10.0.0.3')];
 
@@ -87,4 +90,29 @@ test('an Ingress of the host leaves routes for the host itself before those for 
     ingressOf('infra/web', 'h.test', 'app'),
   ]);
   assert.deepEqual(targetsOf(host), ['10.0.0.1:8080', '10.0.0.3:8080', '10.0.0.2:8080']);
+});
+
+test('routes stay on the ports of their listeners if an Ingress has paths of their host, unless one of them is the usual port', () => {
+  const portsWith = (protocol: string, port: number, annotations: object = {}) => {
+    const listener = { name: 'l', protocol, port, allowedRoutes: { namespaces: { from: 'All' } } };
+    const listeners = [protocol === 'HTTPS' ? { ...listener, tls: { certificateRefs: [{ name: 'pair' }] } } : listener];
+    const { routes } = translate(
+      clusterOf({
+        gatewayClasses: [CLASS],
+        gateways: [{ name: 'infra/shared', spec: { gatewayClassName: 'sluice', listeners } }],
+        secrets: [{ name: 'infra/pair', data: { 'tls.crt': encoded(PAIR.certificate), 'tls.key': encoded(PAIR.privateKey) } }],
+        services: APPS.map(({ service }) => service),
+        slices: APPS.map(({ slice }) => slice),
+        httpRoutes: [httpRoute('shop/r', 'h.test', '/internal')],
+        ingresses: [ingressOf('odd/web', 'h.test', 'app', annotations)],
+      }),
+    );
+    const host = routes.find(({ domain }) => domain === 'h.test');
+    return [host?.ports, ...(host?.handles.map(({ match }) => match?.port) ?? [])];
+  };
+  for (const annotations of [{}, { 'sluice.dev/ip_filter': 'allow nobody' }]) {
+    assert.deepEqual(portsWith('HTTP', 9_000, annotations), [undefined, [9_000], undefined]);
+    assert.deepEqual(portsWith('HTTPS', 443, annotations), [undefined, [443], undefined]);
+  }
+  assert.deepEqual(portsWith('HTTP', 80), [undefined, undefined, undefined]);
 });

@@ -28,7 +28,8 @@ import { isAnnotated, requestOfService } from './service-claims.ts';
 export function translate(snapshot: ClusterSnapshot): ClusterTranslation {
   const backends = new Backends(snapshot);
   const { requests, lastGood } = requestsOf(snapshot, backends);
-  const gateways = translateGateways(snapshot, backends, snapshot.portMap, oldestOf(requests));
+  const claimed = new Set<string>(requests.flatMap(({ claims }) => claims.map(({ host }) => host)));
+  const gateways = translateGateways(snapshot, backends, snapshot.portMap, oldestOf(requests), claimed);
   const problems = [...requests.flatMap((request) => request.problems), ...gatewayProblems(gateways)];
   const hosts = new HostClaims(gateways.hosts);
   for (const { claims, isRefused } of requests)

@@ -1,6 +1,6 @@
 import { covers } from '../../../../../shared/certificates/certificate-names.ts';
 import { MAX_BLOCKS } from '../../../../../shared/limits.ts';
-import { DEFAULT_HTTPS_PORT } from '../../../../../shared/settings.ts';
+import { DEFAULT_HTTP_PORT, DEFAULT_HTTPS_PORT } from '../../../../../shared/settings.ts';
 import { MAX_LINE_BYTES } from '../../../../../shared/wire/apply.ts';
 import type { HttpMatch, HttpRoute } from '../../objects/http-route.ts';
 import { byAge, type Meta } from '../../objects/meta.ts';
@@ -51,9 +51,12 @@ type Place = ReturnType<HostRules['placesOf']>[number];
 /** A place where a host is served, and which of its matches are. */
 type ServedPlace = ListenAddress & { readonly scheme: 'http' | 'https'; readonly matches: ReadonlySet<HttpMatch> };
 
+/** All places of a host, and whether objects of other kinds have paths of it. */
+type Places = { readonly places: readonly ServedPlace[]; readonly isShared: boolean };
+
 /**
  * Builds the blocks of a host from the rules of its listeners; null if it has none. Blocks that differ by place are for some places only.
- * `other`: the oldest object of another kind that names the host.
+ * `other`: the oldest object of another kind that names the host. `isShared`: whether there are objects of other kinds, accepted or not.
  */
 export function gatewayHost(
   name: Hostname,
@@ -61,6 +64,7 @@ export function gatewayHost(
   map: PortMap,
   backends: RouteBackends,
   other: OtherOwner | undefined,
+  isShared: boolean,
 ): GatewayHost | null {
   const all = rules.placesOf(name);
   if (all.length === 0) return null;
@@ -78,7 +82,7 @@ export function gatewayHost(
       matches: matchesIn(lists[index] ?? []),
     }),
   );
-  const { blocks, refused } = knownBlocks(lists, places, map, backends);
+  const { blocks, refused } = knownBlocks(lists, { places, isShared }, map, backends);
   const listeners = [...new Set(found.flatMap((one) => one.listeners))].sort((a, b) => Number(isOwn(b)) - Number(isOwn(a)));
   const own = listeners.filter(isOwn);
   const isOwnSecret = own.some(({ secrets }) => secrets.length > 0);
@@ -194,20 +198,15 @@ function numberOf(list: readonly RuleMatch[]): number {
   return number;
 }
 
-function knownBlocks(
-  lists: readonly (readonly RuleMatch[])[],
-  places: readonly ServedPlace[],
-  map: PortMap,
-  backends: RouteBackends,
-): Blocks {
+function knownBlocks(lists: readonly (readonly RuleMatch[])[], all: Places, map: PortMap, backends: RouteBackends): Blocks {
   const [first] = lists;
   if (first === undefined) return { blocks: [], refused: [] };
   const before = known.get(first);
   const found = before?.round === backends.round ? before.found : new Map<string, Blocks>();
-  const key = JSON.stringify([lists.map(numberOf), places.map(({ address, port, scheme }) => [address, port, scheme])]);
+  const key = JSON.stringify([lists.map(numberOf), all.isShared, all.places.map(({ address, port, scheme }) => [address, port, scheme])]);
   const same = found.get(key);
   if (same !== undefined) return same;
-  const made = fittingBlocks(inOrder(lists), (one) => blocksOf(one, places, map, backends));
+  const made = fittingBlocks(inOrder(lists), (one) => blocksOf(one, all, map, backends));
   known.set(first, { round: backends.round, found: found.set(key, made) });
   return made;
 }
@@ -241,12 +240,12 @@ function fittingBlocks(order: readonly RuleMatch[], blocksOf: (one: RuleMatch) =
 
 function blocksOf(
   { route, rule, number, match, rank, isRefused }: RuleMatch,
-  places: readonly ServedPlace[],
+  all: Places,
   map: PortMap,
   backends: RouteBackends,
 ): HostBlock[] {
   const variants = new Map<string, { readonly blocks: readonly RuleBlock[]; readonly places: ServedPlace[] }>();
-  for (const place of places) {
+  for (const place of all.places) {
     if (!place.matches.has(match)) continue;
     const { blocks } = knownBlocksOfRule(route, rule, number, match, place, backends);
     const text = textOf(blocks);
@@ -255,7 +254,7 @@ function blocksOf(
     else variants.set(text, { blocks, places: [place] });
   }
   return [...variants.values()].flatMap((variant) =>
-    conditionsOf(variant.places, places, map).flatMap((condition) =>
+    conditionsOf(variant.places, all, map).flatMap((condition) =>
       variant.blocks.map(
         (handle): HostBlock => ({
           ...{ rank, match, isRefused, meta: route.meta },
@@ -298,7 +297,11 @@ function withCondition(handle: RuleBlock, condition: PlaceCondition): RuleBlock 
 }
 
 /** The conditions that together select some of the places of a host; null selects all of them. */
-function conditionsOf(some: readonly ListenAddress[], all: readonly ListenAddress[], map: PortMap): (PlaceCondition | null)[] {
-  const isEverywhere = some.length === all.length && all.every(({ address }) => address === null);
-  return isEverywhere ? [null] : placeConditions(some, map);
+function conditionsOf(some: readonly ListenAddress[], { places, isShared }: Places, map: PortMap): (PlaceCondition | null)[] {
+  const isEverywhere = some.length === places.length && places.every(({ address }) => address === null);
+  // The paths of objects of other kinds are served on every port, to which routes for other ports, such as an internal one, must not follow.
+  // Those on the usual port do, because the host may be redirected to HTTPS as its other object says.
+  return isEverywhere && (!isShared || some.some((place) => isUsual(place, map))) ? [null] : placeConditions(some, map);
 }
+
+const isUsual = ({ port }: ListenAddress, map: PortMap): boolean => mapPort(map, port) === mapPort(map, DEFAULT_HTTP_PORT);

@@ -55,13 +55,18 @@ const requiredAt = ({ client_auth, client_auth_at }: RouteSpec, port: number): s
   (client_auth_at?.find(({ ports }) => ports === undefined || ports.includes(port)) ?? client_auth)?.ca ?? null;
 const nameOf = (ca: string | null) => Object.keys(authorities).find((name) => authorities[name]?.trim() === ca?.trim()) ?? null;
 
-function servedWith(objects: Pick<Parameters<typeof clusterOf>[0], 'gateways' | 'httpRoutes' | 'ingresses'>) {
+type Objects = Pick<Parameters<typeof clusterOf>[0], 'gateways' | 'httpRoutes' | 'ingresses'>;
+
+/** `younger` are Ingresses, like `ingresses`, which are older than all other objects. */
+function servedWith({ younger = [], ...objects }: Objects & { readonly younger?: readonly SampleObject[] }) {
   const apps = ['infra', 'odd'].map((namespace, at) => serviceOf(`${namespace}/app`, `10.0.0.${at}`));
   const { routes, certificates } = translate(
     clusterOf({
       // The oldest.
-      ingresses:
-        objects.ingresses?.map((one) => ({ ...one, metadata: { ...one.metadata, creationTimestamp: '2025-12-01T00:00:00Z' } })) ?? [],
+      ingresses: [
+        ...(objects.ingresses ?? []).map((one) => ({ ...one, metadata: { ...one.metadata, creationTimestamp: '2025-12-01T00:00:00Z' } })),
+        ...younger.map((one) => ({ ...one, metadata: { ...one.metadata, creationTimestamp: '2027-12-01T00:00:00Z' } })),
+      ],
       gatewayClasses: [{ name: '/sluice', spec: { controllerName: 'sluice.dev/gateway-controller' } }],
       gateways: objects.gateways ?? [],
       httpRoutes: objects.httpRoutes ?? [],
@@ -117,6 +122,19 @@ test('a Gateway of another namespace presents no certificate for a host whose ow
     const odd = { port: 8_443, hostname: 'admin.test', requires: false };
     assert.deepEqual(beside(own, odd, hasRoute).presented, ['infra']);
     assert.deepEqual(beside({ port: 443, requires: false }, odd, hasRoute).presented, []);
+  }
+});
+
+test('the client certificates of a host are required on every port once there is an Ingress of it, also if that is not accepted', () => {
+  const { spec, ...rest } = gatewayOf('infra', { port: 443, hostname: 'admin.test', requires: true }) as SampleObject & {
+    readonly spec: { readonly listeners: readonly object[] };
+  };
+  const listeners = [...spec.listeners, { name: 'http', protocol: 'HTTP', port: 80, hostname: 'admin.test' }];
+  const objects = { gateways: [{ ...rest, spec: { ...spec, listeners } }], httpRoutes: [routeOf('infra')] };
+  assert.deepEqual(servedWith(objects).whose, [null, 'infra']);
+  for (const annotations of [{}, { 'sluice.dev/ip_filter': 'allow nobody' }]) {
+    const ingress = { ...ingressOf('odd/web', 'admin.test', 'app', annotations) };
+    assert.deepEqual(servedWith({ ...objects, younger: [ingress] }).whose, [null, 'infra', 'infra', 'infra']);
   }
 });
 

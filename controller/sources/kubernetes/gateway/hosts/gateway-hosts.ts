@@ -71,7 +71,7 @@ export function gatewayHost(
   const allLists = all.map(({ listeners }) => rules.rulesFor(name, listeners));
   const isOfOther = other !== undefined && isOlderThanAll(other.meta, name, all, allLists);
   const isOwn = isOfOther ? listenersOf(other.meta, name, rules, allLists) : ownListeners(name, rules, all, allLists);
-  const usual = other === undefined ? undefined : requiredBy(all.flatMap(({ listeners }) => listeners.filter(isOwn)));
+  const usual = isShared ? requiredBy(all.flatMap(({ listeners }) => listeners.filter(isOwn))) : undefined;
   const owned = all.map((one, at) => ({ ...one, isOwn: isOfOther ? isOwn : ownersAt(one, name, rules, allLists[at] ?? []) }));
   const { found, conflicting, rules: clients } = clientRules(owned, usual, isOwn, map);
   const lists = conflicting.length === 0 ? allLists : found.map(({ listeners }) => rules.rulesFor(name, listeners));

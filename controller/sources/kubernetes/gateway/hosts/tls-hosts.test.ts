@@ -77,6 +77,16 @@ test('a route takes no host from an older object that ends TLS, to whichever of 
   }
 });
 
+test('a route takes no connections from a more specific listener of its Gateway that ends TLS', () => {
+  const every = { ...tls('every'), hostname: undefined };
+  const ending = (hostname: string) => ({ ...https, hostname, tls: { certificateRefs: [{ name: 'pair' }] } });
+  const parentRefs = [{ group: 'gateway.networking.k8s.io', kind: 'Gateway', namespace: 'shop', name: 'g', sectionName: 'every' }];
+  const route = ['tlsRoutes', { name: 'shop/r', spec: { parentRefs, hostnames: ['a.test'], rules: [{ backendRefs: [] }] } }] as const;
+  assert.deepEqual(portsPassedOn(['gateways', gateway('shop/g', every, ending('*.test'))], route), []);
+  assert.deepEqual(portsPassedOn(['gateways', gateway('shop/g', every, ending('*.b.test'))], route), [443]);
+  assert.deepEqual(portsPassedOn(['gateways', gateway('shop/g', every)], ['gateways', gateway('shop/h', ending('*.test'))], route), [443]);
+});
+
 test('Gateways with listeners on many ports of several addresses take away no host', () => {
   const addresses = ['10.1.0.1', '10.1.0.2'];
   const passing = (name: string, value: string): SampleObject => {

@@ -41,12 +41,16 @@ export function tlsHosts(
   const passing = listeners
     .filter(({ isServed, listener }) => isServed && listener.protocol === 'TLS')
     .map((bound): Passing => ({ bound, routes: routesOf(bound, attachments) }));
-  const ending = new Set(listeners.filter(({ isServed, listener }) => isServed && listener.protocol === 'HTTPS').map(placeKey));
+  const https = listeners.filter(({ isServed, listener }) => isServed && listener.protocol === 'HTTPS');
+  const ending = new Set(https.map(placeKey));
+  const endingIn = new Set(https.map((bound) => keyIn(bound, bound.listener.hostname)));
   const isClosed = passing.some(({ bound }) => !ending.has(placeKey(bound)));
   const own = passing.flatMap(({ bound, routes }) => [bound.listener.hostname, ...routes.keys()]);
   const names = new Set<Hostname>(isClosed ? [...own, null] : own);
   const outcome = { serving: new Set<BoundListener>(), lost: [] as LostHost[] };
-  const entries = [...names].map((name) => [name, entriesFor(name, passing, ending, map, backends, endingAt, outcome)] as const);
+  const entries = [...names].map(
+    (name) => [name, entriesFor(name, passing, { ending, endingIn }, map, backends, endingAt, outcome)] as const,
+  );
   const passthroughs = new Map(
     entries.filter(([, list]) => list.length > 0).map(([name, list]) => [name, joined(list).slice(0, MAX_PORTS)]),
   );
@@ -68,6 +72,15 @@ function joined(entries: HostPassthroughs): HostPassthroughs {
 }
 
 const placeKey = ({ address, listener }: BoundListener): string => `${listener.port} ${address ?? ''}`;
+/** Of a host at the place of a listener in its Gateway. */
+const keyIn = (bound: BoundListener, name: Hostname): string => `${placeKey(bound)} ${bound.gateway.meta.uid} ${name ?? '*'}`;
+
+/** The places of listeners that end TLS, and their hosts there, by `placeKey` and `keyIn`. */
+type Ending = { readonly ending: ReadonlySet<string>; readonly endingIn: ReadonlySet<string> };
+
+/** Whether a more specific listener of its Gateway ends TLS for a host. `names` are those that cover it, the most specific one first. */
+const isIsolated = ({ bound }: Passing, names: readonly Hostname[], { endingIn }: Ending): boolean =>
+  names.slice(0, names.indexOf(bound.listener.hostname)).some((name) => endingIn.has(keyIn(bound, name)));
 
 function routesOf(bound: BoundListener, attachments: readonly Attachment<TlsRoute>[]): Map<Hostname, TlsRoute[]> {
   const routes = new Map<Hostname, TlsRoute[]>();
@@ -81,7 +94,7 @@ function routesOf(bound: BoundListener, attachments: readonly Attachment<TlsRout
 function entriesFor(
   name: Hostname,
   passing: readonly Passing[],
-  ending: ReadonlySet<string>,
+  ending: Ending,
   map: PortMap,
   backends: RouteBackends,
   endingAt: EndingAt,
@@ -93,8 +106,12 @@ function entriesFor(
   return [...places].flatMap(([key, list]) => {
     const [any] = list;
     const covering = names.find((one) => list.some(({ bound }) => bound.listener.hostname === one));
-    if (covering === undefined) return name === null && any && !ending.has(key) ? [entryAt(placeOf(any), map, undefined, backends)] : [];
-    const here = list.filter(({ bound }) => bound.listener.hostname === covering);
+    if (covering === undefined)
+      return name === null && any && !ending.ending.has(key) ? [entryAt(placeOf(any), map, undefined, backends)] : [];
+    const most = list.filter(({ bound }) => bound.listener.hostname === covering);
+    const here = most.filter((one) => !isIsolated(one, names, ending));
+    for (const { bound } of most.filter((one) => !here.includes(one)))
+      lost.push({ bound, name, why: whyLost(name, bound, 'does not pass its connections on', 'a more specific listener that ends TLS') });
     const routes = names.map((one) => here.flatMap((listener) => listener.routes.get(one) ?? []).sort(byAge)[0]);
     const [route] = routes.filter((one) => one !== undefined);
     const [first] = here;

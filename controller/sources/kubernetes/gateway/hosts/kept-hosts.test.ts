@@ -17,15 +17,15 @@ const spec = (hostname: string, namespace: string) => ({
   rules: [{ backendRefs: [{ name: 'app', port: 80 }] }],
 });
 const route = (name: string, parent: string) => ['httpRoutes', { name, spec: spec('a.test', parent) }] as const;
-const tlsRoute = (name: string, parent: string) => ['tlsRoutes', { name, spec: spec('*.test', parent) }] as const;
+const tlsRoute = (name: string, parent: string, hostname: string) => ['tlsRoutes', { name, spec: spec(hostname, parent) }] as const;
 
 const { certificate, privateKey } = await makePair(['a.test']);
 const [crt, key] = [certificate, privateKey].map((text) => Buffer.from(text).toString('base64'));
 
 type Sample = readonly ['gateways' | 'httpRoutes' | 'tlsRoutes', SampleObject];
 
-/** The targets and ports of `a.test`, with these objects, each younger than those before it; if it has no route of its own, the problems. */
-function served(...objects: readonly Sample[]) {
+/** The route of `a.test`, with these objects, each younger than those before it, and the problems. */
+function routed(...objects: readonly Sample[]) {
   const aged = objects.map(([kind, one], at) => [kind, { ...one, metadata: { creationTimestamp: `202${at}-01-01T00:00:00Z` } }] as const);
   const of = (wanted: string) => aged.flatMap(([kind, one]) => (kind === wanted ? [one] : []));
   const apps = ['shop', 'odd', 'infra'].map((namespace, at) => serviceOf(`${namespace}/app`, `10.0.0.${at}`));
@@ -38,10 +38,19 @@ function served(...objects: readonly Sample[]) {
       secrets: ['infra', 'odd'].map((namespace) => ({ name: `${namespace}/pair`, data: { 'tls.crt': crt, 'tls.key': key } })),
     }),
   );
-  const host = routes.find(({ domain }) => domain === 'a.test');
+  return { host: routes.find(({ domain }) => domain === 'a.test'), problems };
+}
+
+/** Its targets and ports; if it has no route of its own, the problems. */
+function served(...objects: readonly Sample[]) {
+  const { host, problems } = routed(...objects);
   if (host === undefined) return { problems: problems.map(({ origin, message }) => `${origin} ${message}`) };
   return { targets: host.handles.map(({ upstreams }) => upstreams[0]?.address), ports: host.ports };
 }
+
+/** Where its connections are passed on to. */
+const passedOn = (...objects: readonly Sample[]) =>
+  routed(...objects).host?.tls_passthrough?.map(({ upstreams }) => upstreams?.[0]?.address ?? 'closed');
 
 const [SHOP, ODD] = ['10.0.0.0:8080', '10.0.0.1:8080'];
 const any = gateway('infra/g', http());
@@ -62,10 +71,20 @@ test('a more specific listener of the same Gateway or namespace has its hosts al
 });
 
 test('a route takes no connections from a more specific listener of its Gateway that passes them on', () => {
-  const parts = [tlsRoute('infra/db', 'infra'), route('odd/r', 'infra')] as const;
+  const parts = [tlsRoute('infra/db', 'infra', '*.test'), route('odd/r', 'infra')] as const;
   const problem =
     'httproute odd/r a.test: a more specific listener of its Gateway passes the connections on, so the route gets no requests';
   assert.deepEqual(served(gateway('infra/g', HTTPS, PASSING), ...parts), { problems: [problem] });
   assert.deepEqual(served(gateway('infra/g', HTTPS, PASSING, http()), ...parts), { targets: [ODD], ports: [80] });
   assert.deepEqual(served(gateway('infra/g', HTTPS), ...parts), { targets: [ODD], ports: [443] });
+});
+
+test('a more specific listener of another namespace takes no connections from an earlier route of another Gateway that passes them on', () => {
+  const wide = gateway('infra/g', PASSING);
+  const shop = tlsRoute('shop/r', 'infra', 'a.test');
+  const taking = [gateway('odd/g', { ...PASSING, hostname: 'a.test' }), tlsRoute('odd/r', 'odd', 'a.test')] as const;
+  assert.deepEqual(passedOn(wide, shop, ...taking), [SHOP]);
+  assert.deepEqual(passedOn(wide, shop, ...taking.slice(0, 1)), [SHOP]);
+  assert.deepEqual(passedOn(wide, ...taking, shop), [ODD]);
+  assert.deepEqual(passedOn(wide, shop, gateway('shop/g', { ...PASSING, hostname: 'a.test' })), ['closed']);
 });

@@ -78,6 +78,16 @@ const keyIn = (bound: BoundListener, name: Hostname): string => `${placeKey(boun
 /** The places of listeners that end TLS, and their hosts there, by `placeKey` and `keyIn`. */
 type Ending = { readonly ending: ReadonlySet<string>; readonly endingIn: ReadonlySet<string> };
 
+/**
+ * Whether a listener has a host that a route there names, although there is a more specific one of another Gateway: if the route is earlier,
+ * and of another namespace.
+ */
+function keeps({ bound, routes }: Passing, name: Hostname, { bound: { gateway, owner } }: Passing): boolean {
+  const { namespace } = owner.meta;
+  if (gateway === bound.gateway || namespace === bound.owner.meta.namespace) return false;
+  return routes.get(name)?.some((route) => route.meta.namespace !== namespace && byAge(route, owner) < 0) === true;
+}
+
 /** Whether a more specific listener of its Gateway ends TLS for a host. `names` are those that cover it, the most specific one first. */
 const isIsolated = ({ bound }: Passing, names: readonly Hostname[], { endingIn }: Ending): boolean =>
   names.slice(0, names.indexOf(bound.listener.hostname)).some((name) => endingIn.has(keyIn(bound, name)));
@@ -109,8 +119,10 @@ function entriesFor(
     if (covering === undefined)
       return name === null && any && !ending.ending.has(key) ? [entryAt(placeOf(any), map, undefined, backends)] : [];
     const most = list.filter(({ bound }) => bound.listener.hostname === covering);
-    const here = most.filter((one) => !isIsolated(one, names, ending));
-    for (const { bound } of most.filter((one) => !here.includes(one)))
+    const isKeeping = (one: Passing): boolean => one.routes.has(name) && most.every((rival) => keeps(one, name, rival));
+    const having = [...most, ...list.filter((one) => one.bound.listener.hostname !== covering && isKeeping(one))];
+    const here = having.filter((one) => !isIsolated(one, names, ending));
+    for (const { bound } of having.filter((one) => isIsolated(one, names, ending)))
       lost.push({ bound, name, why: whyLost(name, bound, 'does not pass its connections on', 'a more specific listener that ends TLS') });
     const routes = names.map((one) => here.flatMap((listener) => listener.routes.get(one) ?? []).sort(byAge)[0]);
     const [route] = routes.filter((one) => one !== undefined);

@@ -8,7 +8,7 @@ export type OpenFile = {
   readonly fd: number;
   /** Bytes. */
   readonly size: number;
-  /** The time of the last modification; that of the last change of anything if a tool has set one from before 1990. Milliseconds since 1970. */
+  /** The time of the last modification; that of the last change of anything if a tool has set one for all files. Milliseconds since 1970. */
   readonly modified: number;
   /** Size and that time in nanoseconds. */
   readonly version: string;
@@ -20,11 +20,19 @@ export type OpenFile = {
 /** How old the last modification must be for the next one to have another time: the coarsest clock of a file system is that of FAT (ms). */
 export const SETTLED = 2_000;
 
-/**
- * Tools that build images and packages set a time such as 1970, 1980 or 1985, the same for all files and versions (ns since 1970). Browsers
- * would keep an old page whose successor has the same size.
- */
 const FIRST_TRUE_TIME = BigInt(Date.UTC(1990, 0)) * 1_000_000n;
+const HOUR_NS = 3_600_000_000_000n;
+
+/**
+ * Whether a time (ns since 1970) is one that tools for images and packages set for all files and versions: some use 1970, 1980 or 1985,
+ * others the beginning of 2000 or 2023 in their time zone. Browsers would keep an old page whose successor has the same size.
+ */
+function isMadeUp(time: bigint): boolean {
+  if (time < FIRST_TRUE_TIME) return true;
+  if (time % HOUR_NS !== 0n) return false;
+  const date = new Date(Number(time / 1_000_000n));
+  return date.getUTCMonth() === 0 && date.getUTCDate() === 1;
+}
 
 /** Whether it is the same file, which has not changed. */
 export const isSameFile = (one: fs.BigIntStats, other: fs.BigIntStats): boolean =>
@@ -69,7 +77,7 @@ export async function openBelow(disk: DiskAccess, root: Root, names: readonly st
     const readable = ON_LINUX ? await disk.open(`/proc/self/fd/${opened}`, O_RDONLY | O_NONBLOCK) : opened;
     if (readable === opened) fd = -1;
     const { size, mtimeNs, ctimeNs } = stats;
-    const changed = mtimeNs < FIRST_TRUE_TIME ? ctimeNs : mtimeNs;
+    const changed = isMadeUp(mtimeNs) ? ctimeNs : mtimeNs;
     return {
       file: {
         fd: readable,

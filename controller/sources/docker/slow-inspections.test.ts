@@ -90,6 +90,19 @@ test('that is reported after the time limit, but no longer once the engine has r
   assert.ok(snapshots.every(({ snapshot: { kind } }) => kind === 'listed'));
 });
 
+test('after the engine was away, nothing waits for a container that it took too long for before', async (t) => {
+  const { engine, next, asked, giveUp } = await slow(t);
+  engine.run(app(2, 'b.example'));
+  await asked(2);
+  engine.run(app(10, 'c.example'));
+  await next('a.example=healthy c.example=healthy');
+  giveUp();
+  await next('a.example=healthy c.example=healthy');
+  engine.cutStreams();
+  engine.die(fakeId(1));
+  await next('c.example=healthy a.example=nowhere');
+});
+
 test('what the engine says at last of a container that has exited meanwhile does not count', async (t) => {
   const { engine, next, asked, respond, snapshots } = await slow(t);
   engine.run(app(2, 'b.example'));

@@ -146,7 +146,7 @@ export class ContainerStore {
       for (let id = waiting.pop(); id !== undefined; id = waiting.pop()) {
         try {
           const listed = texts.get(id);
-          const waits = this.isNeeded(id, listed) || (isPatient && !isStopped(listed));
+          const waits = this.isNeeded(id, listed) || (isPatient && !isStopped(listed) && !this.unreadable.has(id));
           const noted = await this.inspectOne(session, id, listed, waits ? null : settled);
           if (noted === undefined) continue;
           changed ||= noted;

@@ -38,6 +38,8 @@ const LIMITS: SessionLimits = {
   maxStreamWindow: 1_048_576,
   connectionWindow: 1_048_576,
   maxConnectionWindow: 4_194_304,
+  // Its windows limit it.
+  maxUnread: Number.POSITIVE_INFINITY,
   // Above our own limits (`http1/request-head.ts`), so that a request that exceeds them gets a response.
   fieldList: 65_536,
 };
@@ -178,6 +180,10 @@ export class Http2Connection implements OpenConnection, SessionOwner, DirectRead
 
   readComplete(): void {
     if (!this.intake.waiting && this.arrived.length > 0) this.serveArrived();
+  }
+
+  holdBack(): void {
+    // Nothing limits what is unread but its windows.
   }
 
   private continueReading(): void {

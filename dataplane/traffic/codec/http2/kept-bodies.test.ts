@@ -15,6 +15,7 @@ const LIMITS: SessionLimits = {
   maxStreamWindow: WINDOW,
   connectionWindow: 262_144,
   maxConnectionWindow: 262_144,
+  maxUnread: Number.POSITIVE_INFINITY,
   fieldList: 65_536,
 };
 const STEPS = 300;
@@ -158,6 +159,10 @@ class Target implements SessionOwner {
 
   readComplete(): void {
     // Each stream has been notified already.
+  }
+
+  holdBack(): void {
+    // It is never held back.
   }
 
   settingsChanged(): void {

@@ -10,6 +10,8 @@ export type SessionLimits = {
   readonly maxStreamWindow: number;
   readonly connectionWindow: number;
   readonly maxConnectionWindow: number;
+  /** With this much unread on all streams, nothing more is read of the connection. */
+  readonly maxUnread: number;
   /** The size of a list of fields, as RFC 9113 6.5.2 counts it. */
   readonly fieldList: number;
 };
@@ -22,6 +24,8 @@ export interface SessionOwner extends IncomingOwner {
   write(parts: readonly Buffer[]): boolean;
   /** All bytes of one read have been processed. */
   readComplete(): void;
+  /** Reading has to stop because too much is unread, or may continue. */
+  holdBack(held: boolean): void;
   /** The peer accepts no further streams. */
   goingAway(): void;
   /** An error that we or the peer detected ends the connection. If we did, GOAWAY has been written. */

@@ -16,6 +16,7 @@ const LIMITS: SessionLimits = {
   maxStreamWindow: WINDOW,
   connectionWindow: 1_048_576,
   maxConnectionWindow: 1_048_576,
+  maxUnread: Number.POSITIVE_INFINITY,
   fieldList: 65_536,
 };
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
@@ -90,6 +91,10 @@ class Side implements SessionOwner {
 
   readComplete(): void {
     // The streams have been notified.
+  }
+
+  holdBack(): void {
+    // It is never held back.
   }
 
   settingsChanged(): void {

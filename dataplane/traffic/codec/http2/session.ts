@@ -41,6 +41,8 @@ export class Http2Session implements StreamSession {
   lastAccepted = MAX_STREAM_ID;
   /** Whether nothing is read or opened any more. */
   ended = false;
+  /** Whether reading has stopped because too much is unread. */
+  isHolding = false;
   private readonly owner: SessionOwner;
   private readonly reader: FrameReader;
   private readonly incoming: Incoming;
@@ -91,7 +93,15 @@ export class Http2Session implements StreamSession {
       this.receiving = false;
     }
     if (!this.ended) this.owner.readComplete();
+    this.hold();
     this.schedule();
+  }
+
+  private hold(): void {
+    const holds = !this.ended && this.window.unread >= this.limits.maxUnread;
+    if (holds === this.isHolding) return;
+    this.isHolding = holds;
+    this.owner.holdBack(holds);
   }
 
   /** Whether bodies were among the bytes that were read last, so that more of them will follow. */
@@ -158,6 +168,7 @@ export class Http2Session implements StreamSession {
   discard(bytes: number): void {
     const more = this.window.consume(bytes);
     if (more > 0 && !this.ended) this.sender.output.frame(TYPE.windowUpdate, 0, 0, more);
+    if (this.isHolding) this.hold();
   }
 
   // Opening.
@@ -372,7 +383,7 @@ export class Http2Session implements StreamSession {
     this.budget.refill(now);
     if (this.greeted && this.liveness.settingsOverdue(now)) return this.fail(ERROR.settingsTimeout, 'our SETTINGS were not acknowledged');
     if (this.goingSince >= 0 && now - this.goingSince >= GOING_MS) this.sendLastGoaway();
-    const state = this.liveness.check(now, this.incoming.readHeard(), this.streams.size > 0);
+    const state = this.liveness.check(now, this.incoming.readHeard() || this.isHolding, this.streams.size > 0);
     if (state === 'gone') return this.fail(ERROR.none, 'a PING was not answered');
     if (state !== 'ping') return;
     this.sender.output.frameOf(TYPE.ping, 0, 0, PING_ALIVE);

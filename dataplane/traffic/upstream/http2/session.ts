@@ -3,7 +3,7 @@ import type { TLSSocket } from 'node:tls';
 import { TurnoverMap } from '../../../../shared/runtime/turnover-map.ts';
 import { RESPONSE_HEADER_BYTES } from '../../../../shared/upstreams/transport.ts';
 import { ResponseHead } from '../../codec/http1/response-head.ts';
-import { ERROR } from '../../codec/http2/frames/frame.ts';
+import { ERROR, MAX_WINDOW } from '../../codec/http2/frames/frame.ts';
 import type { PeerSettings } from '../../codec/http2/frames/settings.ts';
 import type { ResponseBlock } from '../../codec/http2/headers/response-block.ts';
 import { Http2Session } from '../../codec/http2/session.ts';
@@ -41,12 +41,18 @@ const MAX_HEADER_LINES = linesFor(MAX_HEADER_BYTES) + 1;
 const LIMITS: SessionLimits = {
   isServer: false,
   streams: 0,
-  streamWindow: 262_144,
+  // Not a size that many bodies have: Node's servers never end a response whose last byte has used up a window, but reset it.
+  streamWindow: 262_147,
   maxStreamWindow: 1_048_576,
-  connectionWindow: 4_194_304,
-  maxConnectionWindow: 16_777_216,
+  // For the same reason it is never what limits a target; instead, nothing more is read of a connection with too much unread.
+  connectionWindow: MAX_WINDOW,
+  maxConnectionWindow: MAX_WINDOW,
+  maxUnread: 8_388_608,
   fieldList: MAX_HEADER_BYTES + 32 * MAX_HEADER_LINES,
 };
+
+/** With this much unread on it (bytes), a session gets no more requests. */
+const CROWDED = 2_097_152;
 
 /** The owner of a session. */
 export type UpstreamSessionOwner = {
@@ -110,14 +116,17 @@ export class UpstreamSession implements StreamOwner, SessionOwner, DirectReader 
   }
 
   get holdsTarget(): boolean {
-    return this.http2?.window.isUsedUp === true;
+    return this.http2?.isHolding === true;
+  }
+
+  /** Whether clients do not read much of what the target has sent on it. */
+  private get isCrowded(): boolean {
+    return this.http2 !== null && this.http2.window.unread >= CROWDED;
   }
 
   /** Whether it can take a request at once. */
   get hasRoom(): boolean {
-    return (
-      this.state === 'open' && this.alive && this.streams.size < Math.min(this.maxStreams, this.owner.streamLimit) && !this.holdsTarget
-    );
+    return this.state === 'open' && this.alive && this.streams.size < Math.min(this.maxStreams, this.owner.streamLimit) && !this.isCrowded;
   }
 
   /** Whether the target accepts no stream on it for now. It may soon (RFC 9113 6.5.2), and a further session would fare the same. */
@@ -216,6 +225,11 @@ export class UpstreamSession implements StreamOwner, SessionOwner, DirectReader 
 
   readComplete(): void {
     // Each stream has been notified already.
+  }
+
+  holdBack(held: boolean): void {
+    if (held) this.intake?.holdBack();
+    else this.intake?.resume();
   }
 
   goingAway(): void {
@@ -341,9 +355,9 @@ export class UpstreamSession implements StreamOwner, SessionOwner, DirectReader 
 
   /** Those of its responses that give it room if they end, and have been unread since before `time`. */
   unreadBefore(time: number): UpstreamStream[] {
-    const { holdsTarget } = this;
+    const { isCrowded } = this;
     if (this.state !== 'open' || this.admitsNone) return [];
-    return this.unread(time).filter((stream) => !holdsTarget || stream.usesWindow);
+    return this.unread(time).filter((stream) => !isCrowded || stream.usesWindow);
   }
 
   /** Those of its responses that have been unread since before `time`. */

@@ -38,7 +38,7 @@ export interface StreamOwner {
   readonly head: ResponseHead;
   /** Whether the connection is open. */
   readonly alive: boolean;
-  /** Whether the target may send no bytes of a body on any stream, because clients do not read what it has sent. */
+  /** Whether nothing is read of the target, because clients do not read what it has sent. */
   readonly holdsTarget: boolean;
   /** Whether the target has sent GOAWAY, so that it only completes the open streams (RFC 9113 6.8). */
   readonly isDraining: boolean;
@@ -312,7 +312,7 @@ export class UpstreamStream implements Attempt, StreamReceiver {
     const { stream, x } = this;
     if (now < this.deadline || x === null) return;
     // Clients that send or read slowly have their own time limits and are not the target's fault.
-    const waits = stream.isPaused || (this.begun && this.session.holdsTarget) || this.waitsForClient(x);
+    const waits = stream.isPaused || this.session.holdsTarget || this.waitsForClient(x);
     if (waits || isGrpc(x) || this.isEventStream) this.deadline = now + (this.begun ? this.limits.bodyIdleMs : this.limits.headMs);
     else this.fail(this.begun ? FAILURE.bodyTimeout : FAILURE.headTimeout, true);
   }

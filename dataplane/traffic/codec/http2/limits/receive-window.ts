@@ -32,9 +32,9 @@ export class ReceiveWindow {
     return this.left >= 0;
   }
 
-  /** Whether the peer has to wait until bytes have been passed on. */
-  get isUsedUp(): boolean {
-    return this.left <= 0;
+  /** What the peer has sent and has not been passed on. */
+  get unread(): number {
+    return this.size - this.left - this.consumed;
   }
 
   /** Bytes have been passed on, so their room is free. @returns by how much to open the window now; 0 if later. */

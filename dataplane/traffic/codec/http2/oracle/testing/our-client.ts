@@ -14,6 +14,7 @@ const LIMITS: SessionLimits = {
   maxStreamWindow: 1_048_576,
   connectionWindow: 4_194_304,
   maxConnectionWindow: 16_777_216,
+  maxUnread: Number.POSITIVE_INFINITY,
   fieldList: 65_536,
 };
 const NO_CONTENT = -1;

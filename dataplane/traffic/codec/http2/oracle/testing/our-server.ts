@@ -13,6 +13,7 @@ const LIMITS: SessionLimits = {
   maxStreamWindow: 1_048_576,
   connectionWindow: 1_048_576,
   maxConnectionWindow: 4_194_304,
+  maxUnread: Number.POSITIVE_INFINITY,
   fieldList: 65_536,
 };
 

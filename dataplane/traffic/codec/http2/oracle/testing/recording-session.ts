@@ -85,6 +85,10 @@ export abstract class RecordingSession<T extends BodyReading> implements Session
     // Messages are recorded as they come.
   }
 
+  holdBack(): void {
+    // It is never held back.
+  }
+
   settingsChanged(): void {
     // The session applies them.
   }

@@ -22,6 +22,7 @@ import type { OpenConnection, RefusedHead } from '../client-tools.ts';
 import { originOf, type Peer } from '../forwarded.ts';
 import { refuse, refuseFaulty } from './refuse.ts';
 import { ClientStream, type StreamTools } from './stream.ts';
+import { UnreadShare } from './unread-share.ts';
 
 /** A connection without streams is closed after this time (ms); sooner before the client's first SETTINGS. */
 const IDLE_MS = 60_000;
@@ -80,6 +81,9 @@ export class Http2Connection implements OpenConnection, SessionOwner, DirectRead
   private readonly streamTools: StreamTools;
   private readonly streams = new TurnoverMap<ClientStream, true>();
   private readonly head = new RequestHead();
+  private readonly share: UnreadShare;
+  /** Bytes of DATA that had been sent at the last sweep. */
+  private sentBefore = 0;
   /** Requests that have been read and not served yet. */
   private arrived: ClientStream[] = [];
   /** Requests so far, and how many of them were cancelled right after they arrived. */
@@ -95,6 +99,7 @@ export class Http2Connection implements OpenConnection, SessionOwner, DirectRead
     this.peer = peer;
     this.tools = tools;
     this.idleSince = tools.monotonic();
+    this.share = new UnreadShare(this.idleSince);
     this.streamTools = {
       facts: (bodyRead) => ({ connection: peer, protocol: 'HTTP/2.0', bodyRead }),
       monotonic: tools.monotonic,
@@ -246,6 +251,7 @@ export class Http2Connection implements OpenConnection, SessionOwner, DirectRead
   }
 
   finished(): void {
+    this.share.count(0);
     this.endingSince = this.tools.monotonic();
     // What the client still sends is read and dropped: closing with unread bytes would reset the connection and lose GOAWAY.
     this.socket.end();
@@ -259,6 +265,7 @@ export class Http2Connection implements OpenConnection, SessionOwner, DirectRead
 
   private closed(): void {
     if (!this.session.ended) this.session.lost(ERROR.cancel);
+    this.share.count(0);
     this.isClosed = true;
     // It stays until the targets of its tunnels have received what it has sent, for which they have limited time.
     if (this.streams.size === 0) this.tools.closed(this);
@@ -283,9 +290,26 @@ export class Http2Connection implements OpenConnection, SessionOwner, DirectRead
     for (const stream of this.streams.keys()) guard(stream, stream.sweep, now);
     if (this.session.ended) return this.sweepEnd(now);
     this.session.sweep(now);
+    this.sweepUnread(now);
     if (this.streams.size > 0) return;
     if (!this.session.greeted && now - this.idleSince >= PREFACE_MS) this.socket.destroy();
     else if (now - this.idleSince >= IDLE_MS) this.endIdle();
+  }
+
+  private sweepUnread(now: number): void {
+    const { sent } = this.session.sender;
+    let unread = 0;
+    for (const stream of this.streams.keys()) unread += stream.unread;
+    let excess = this.share.sweep(now, unread, sent - this.sentBefore);
+    this.sentBefore = sent;
+    if (excess <= 0) return;
+    // The newest ones: clients read the others first.
+    for (const stream of [...this.streams.keys()].reverse()) {
+      if (excess <= 0) return;
+      if (stream.unread === 0) continue;
+      excess -= stream.unread;
+      guard(stream, stream.giveWay);
+    }
   }
 
   private endIdle(): void {

@@ -334,6 +334,16 @@ export class ClientStream implements Downstream, StreamReceiver {
     this.settle(x);
   }
 
+  /** Bytes of its response that wait until its client reads. A tunnel has limits of its own. */
+  get unread(): number {
+    return this.detached ? 0 : this.stream.queued;
+  }
+
+  /** Gives its response up, because clients leave too much unread. */
+  giveWay(): void {
+    this.stream.reset(ERROR.cancel);
+  }
+
   /** Ends the stream if a body has made no progress for too long on the client's side, or at the target of a tunnel that has ended. */
   sweep(now: number): void {
     const { stream, x } = this;

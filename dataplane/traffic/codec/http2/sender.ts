@@ -23,6 +23,8 @@ export class Sender {
   readonly output = new Output();
   /** Bytes of DATA that may be sent on all streams. */
   window = DEFAULT_WINDOW;
+  /** Bytes of DATA that have been sent on all streams. */
+  sent = 0;
   private readonly encoder = new HpackEncoder();
   private readonly write: Write;
   private queue: Http2Stream[] = [];
@@ -80,6 +82,7 @@ export class Sender {
   }
 
   data(stream: Http2Stream, ends: boolean, buffer: Buffer, from: number, to: number): void {
+    this.sent += to - from;
     for (let at = from; at < to; at += MAX_FRAME) {
       const end = Math.min(to, at + MAX_FRAME);
       this.output.data(stream.id, ends && end === to, buffer, at, end);

@@ -1,0 +1,83 @@
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { FRAME, Frames, INITIAL_WINDOW } from '../../testing/http2/frames.ts';
+import { eventually, ProxyFixture, whenRead } from '../../testing/proxy/test-proxy.ts';
+import { ok, UpstreamFixture } from '../../testing/test-upstream.ts';
+import { UnreadShare } from './unread-share.ts';
+
+/** What clients may leave unread in all. */
+const LIMIT = 134_217_728;
+const SIZE = 60_000;
+
+/** A client that reads nothing of this many responses, which are complete at the proxy. */
+async function unreading(proxy: ProxyFixture, responses: number): Promise<Frames> {
+  const client = (await Frames.plain(proxy.port)).greet([INITIAL_WINDOW, 0]);
+  const streams = Array.from({ length: responses }, (_, nth) => 2 * nth + 1);
+  for (const stream of streams) client.request(stream);
+  await client.until('the heads', () => streams.every((stream) => client.status(stream) === 200));
+  await eventually('the exchanges to be over', () => proxy.ledger.inFlight.total() === 0);
+  return client;
+}
+
+async function lost(client: Frames): Promise<number[]> {
+  await client.answered();
+  return client.received.filter(({ type }) => type === FRAME.reset).map(({ stream }) => stream);
+}
+
+async function pass(proxy: ProxyFixture, seconds: number): Promise<void> {
+  for (let half = 0; half < 2 * seconds; half++) {
+    proxy.clock.pass(500);
+    await whenRead();
+  }
+}
+
+test('while clients leave too much unread, one that reads nothing keeps one response, and others keep theirs', async (t) => {
+  using upstream = await UpstreamFixture.serving(ok('x'.repeat(SIZE)));
+  using proxy = await ProxyFixture.before(upstream);
+  using many = await unreading(proxy, 10);
+  using one = await unreading(proxy, 1);
+  await pass(proxy, 5);
+  assert.deepEqual(await lost(many), [], 'there is room');
+  const others = new UnreadShare(0);
+  others.count(2 * LIMIT);
+  t.after(() => others.count(0));
+  await pass(proxy, 3);
+  assert.deepEqual(await lost(many), [19, 17, 15, 13, 11, 9, 7, 5, 3]);
+  assert.deepEqual(await lost(one), []);
+});
+
+/** What others leave unread, and the share of one client. */
+function shares(t: TestContext, others: number): UnreadShare {
+  const [rest, share] = [new UnreadShare(0), new UnreadShare(0)];
+  rest.count(others);
+  t.after(() => {
+    rest.count(0);
+    share.count(0);
+  });
+  return share;
+}
+
+for (const [others, ms] of [
+  [0, Number.POSITIVE_INFINITY],
+  [0.9 * LIMIT, Number.POSITIVE_INFINITY],
+  [LIMIT, 30_000],
+  [1.5 * LIMIT, 15_000],
+  [3 * LIMIT, 1_000],
+] as const)
+  test(`a client has ${Number.isFinite(ms) ? `${ms} ms` : 'any time'} to read while others leave ${others / LIMIT} of the limit unread`, (t) => {
+    const share = shares(t, others);
+    const swept = Array.from({ length: 120 }, (_, nth) => ({ now: 500 * nth, excess: share.sweep(500 * nth, 1_000_000, 0) }));
+    const first = swept.find(({ excess }) => excess > 0);
+    if (first === undefined) return assert.equal(ms, Number.POSITIVE_INFINITY);
+    assert.ok(Math.abs(first.now - ms) <= 500, `${first.now} ms`);
+    assert.equal(first.excess, 1_000_000 - 65_536);
+  });
+
+test('a client that reads may leave as much unread as it reads in that time', (t) => {
+  const share = shares(t, 2 * LIMIT);
+  const sweep = (half: number, unread: number, read: number): number => share.sweep(500 * half, unread, read);
+  for (let half = 1; half <= 20; half++) sweep(half, 0, 600_000);
+  for (let half = 21; half <= 40; half++) assert.equal(sweep(half, 1_000_000, 600_000), 0);
+  for (let half = 41; half < 60; half++) sweep(half, 1_000_000, 0);
+  assert.ok(sweep(60, 1_000_000, 0) > 900_000);
+});

@@ -1,0 +1,52 @@
+/** What the clients of a thread may leave unread in all (bytes). Beyond that, each has less time to read the more it is. */
+const MAX_UNREAD = 134_217_728;
+/** The time in which a client has to read what it leaves unread (ms): at that limit, and at twice as much. */
+const [LONGEST_MS, SHORTEST_MS] = [30_000, 1_000];
+/** What a client may leave unread however slowly it reads (bytes): one response. */
+const ALWAYS_ALLOWED = 65_536;
+/** The weight of the last interval in the pace of a client. */
+const WEIGHT = 0.25;
+
+let total = 0;
+
+/**
+ * How much of its responses the client of one connection leaves unread. A few bytes of requests cause a response of 64 KB, which waits here
+ * once it is complete, and a connection has room for many: their clients could fill the memory of a worker at no cost.
+ */
+export class UnreadShare {
+  private bytes = 0;
+  /** How fast the client reads (bytes per ms). */
+  private pace = 0;
+  /** Up to when it left no more unread than it may. */
+  private allowedUntil: number;
+  private sweptAt: number;
+
+  /** `now` in ms on the monotonic clock. */
+  constructor(now: number) {
+    this.sweptAt = now;
+    this.allowedUntil = now;
+  }
+
+  /**
+   * Called periodically with what waits to be sent to the client, and what has been sent to it since the last call (bytes).
+   * @returns how much of its responses has to be given up.
+   */
+  sweep(now: number, unread: number, read: number): number {
+    this.count(unread);
+    if (now > this.sweptAt) this.pace += WEIGHT * (read / (now - this.sweptAt) - this.pace);
+    this.sweptAt = now;
+    const patience = patienceMs();
+    const allowed = Math.max(ALWAYS_ALLOWED, this.pace * patience);
+    if (total > MAX_UNREAD && unread > allowed) return now - this.allowedUntil >= patience ? unread - allowed : 0;
+    this.allowedUntil = now;
+    return 0;
+  }
+
+  /** Replaces what was counted before. */
+  count(unread: number): void {
+    total += unread - this.bytes;
+    this.bytes = unread;
+  }
+}
+
+const patienceMs = (): number => Math.max(SHORTEST_MS, LONGEST_MS * Math.min(1, 2 - total / MAX_UNREAD));

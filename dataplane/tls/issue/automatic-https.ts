@@ -33,7 +33,7 @@ export class AutomaticHttps {
   private renewalInfoClient: RenewalInfoClient | null = null;
   private cancelGather: (() => void) | null = null;
   /** The names about to be published to the workers; null when nothing is pending. */
-  private uncertified: readonly string[] | null = null;
+  private uncertified: ReadonlySet<string> | null = null;
 
   constructor(tools: AutomaticHttpsTools) {
     const { clock, random, log, stateDir } = tools;
@@ -134,11 +134,11 @@ export class AutomaticHttps {
   }
 
   /** Published at most once per turn of the event loop, since many names may fail together. */
-  private publishUncertified(names: readonly string[]): void {
+  private publishUncertified(names: ReadonlySet<string>): void {
     const { publisher, clock, log } = this.tools;
     if (this.uncertified === null)
       clock.after(0, () => {
-        const uncertified = this.uncertified ?? [];
+        const uncertified = [...(this.uncertified ?? [])];
         this.uncertified = null;
         publisher
           .publish({ uncertified })

@@ -52,8 +52,8 @@ export type OrderSchedulerTools = {
     get(name: string): OrderAttempt | null;
     set(name: string, attempt: OrderAttempt | null): void;
   };
-  /** Receives all names without a certificate whose order is backing off, whenever that set changes. */
-  uncertified(names: readonly string[]): void;
+  /** Receives the set of all names without a certificate whose order is backing off, whenever it changes. It is not a copy. */
+  uncertified(names: ReadonlySet<string>): void;
 };
 
 /** The result of an order: a certificate, or the kind of failure. */
@@ -290,7 +290,7 @@ export class OrderScheduler {
     if (this.uncertified.has(name) === uncertified) return;
     if (uncertified) this.uncertified.add(name);
     else this.uncertified.delete(name);
-    this.tools.uncertified([...this.uncertified]);
+    this.tools.uncertified(this.uncertified);
   }
 }
 

@@ -9,6 +9,7 @@ import { trustCommand } from '../../dataplane/tls/internal/trust-command.ts';
 import { ADMIN_SOCKET_FILE, NAME } from '../../shared/name.ts';
 import { sleep, systemClock } from '../../shared/runtime/clock.ts';
 import { type Flag, type Flags, helpOf, readFlags, UsageError } from '../../shared/runtime/flags.ts';
+import { runningInstance } from '../../shared/runtime/process/running-instance.ts';
 import { accepted, type Parsed, refused } from '../../shared/values/parsed.ts';
 import { choosePorts, PortTakenError, statusOf } from './ports.ts';
 import { bringVisitors } from './visitors/bring-visitors.ts';
@@ -158,8 +159,11 @@ async function main(): Promise<number> {
   // npm keeps flags before "--" to itself, and passes on only their values.
   if (stray !== undefined)
     throw new UsageError(`${NAME} demo: unexpected argument "${stray}" (flags come after --: npm start -- --http-port 9000)`);
-  const ports = await portsFor(flags);
   const stateDir = stateDirectory();
+  const running = await runningInstance(stateDir);
+  if (running !== null)
+    throw new UsageError(`${NAME} demo: it is already running in this checkout, as process ${running.pid}: end that one with Ctrl-C first`);
+  const ports = await portsFor(flags);
   const children = startAll(stateDir, ports);
   const proxy = children[0] as ChildProcess;
   const ended = once(proxy, 'close');

@@ -130,6 +130,13 @@ describe('npm start', () => {
     assert.equal((await browser.padlock()).state, 'secure');
   });
 
+  test('a second demo in the same checkout says that there is one, and chooses no ports', async () => {
+    await using second = new Program('npm', ['start'], {}, directory);
+    assert.deepEqual(await second.exited, { code: 2, signal: null });
+    assert.match(second.output, /^sluice demo: it is already running in this checkout, as process \d+: end that one with Ctrl-C first$/m);
+    assert.doesNotMatch(second.output, /is in use/);
+  });
+
   // The last: it ends the demo.
   test('ends everything on Ctrl-C', async () => {
     process.kill(-demo.pid, 'SIGINT');

@@ -103,7 +103,6 @@ export class Hold {
       giveUpLater(x, FAILURE.holdFull);
       return true;
     }
-    if (leaving !== null) this.leave(leaving);
     // The request itself may have crashed the target, so it must not go from one to the next for as long as it may wait.
     if (dropped) held.drops++;
     held.notBefore = dropped ? now + AFTER_DROP_MS : now;
@@ -112,7 +111,8 @@ export class Hold {
     x.attempt = held;
     x.trace?.spans?.held();
     this.join(held, newest ?? pool);
-    if (leaving !== null) this.giveUp(leaving, FAILURE.holdFull);
+    // Last, because its client may send its next request within this call.
+    if (leaving !== null) guardExchange(leaving.x, () => this.end(leaving, FAILURE.holdFull));
     return true;
   }
 
@@ -205,14 +205,10 @@ export class Hold {
     else retryLater(x);
   }
 
-  private end(held: HeldRequest): void {
+  private end(held: HeldRequest, failure = held.failure): void {
     this.leave(held);
-    this.giveUp(held, held.failure);
-  }
-
-  private giveUp({ x }: HeldRequest, failure: Failure): void {
-    x.attempt = null;
-    giveUpLater(x, failure);
+    held.x.attempt = null;
+    giveUpLater(held.x, failure);
   }
 
   private probeEnded(held: HeldRequest): void {

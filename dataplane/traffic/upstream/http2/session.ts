@@ -25,6 +25,11 @@ import { type StreamOwner, UpstreamStream } from './stream.ts';
 const IDLE_MS = 30_000;
 /** The maximum number of concurrent streams of a session, even if the target allows more. Further requests use another session. */
 export const MAX_STREAMS = 1_000;
+/**
+ * The maximum number of requests that a target without a limit of its own has not yet accepted on a session. Node's servers end one on which
+ * they turn more than a hundred requests in a row away. Further requests use another session, or wait until the first ones are accepted.
+ */
+const MAX_UNACCEPTED = 100;
 /** After this many requests a session is replaced by a new one, because stream identifiers are never reused (RFC 9113 5.1.1). */
 const MAX_SERVED = 1_000_000;
 /** How long the last bytes of a connection may take (ms), because a target that hangs may never read them. */
@@ -80,6 +85,9 @@ export class UpstreamSession implements StreamOwner, SessionOwner, DirectReader 
   private readonly buffers = new ReadBuffer();
   private http2: Http2Session | null = null;
   private maxStreams = MAX_STREAMS;
+  private maxUnaccepted = Number.POSITIVE_INFINITY;
+  /** How many of its requests the target has not accepted yet. */
+  private unaccepted = 0;
   private readonly connectMs: number;
   private deadline: number;
   private cancelConnect: () => void = () => undefined;
@@ -126,7 +134,8 @@ export class UpstreamSession implements StreamOwner, SessionOwner, DirectReader 
 
   /** Whether it can take a request at once. */
   get hasRoom(): boolean {
-    return this.state === 'open' && this.alive && this.streams.size < Math.min(this.maxStreams, this.owner.streamLimit) && !this.isCrowded;
+    if (this.state !== 'open' || !this.alive || this.isCrowded || this.unaccepted >= this.maxUnaccepted) return false;
+    return this.streams.size < Math.min(this.maxStreams, this.owner.streamLimit);
   }
 
   /** Whether the target accepts no stream on it for now. It may soon (RFC 9113 6.5.2), and a further session would fare the same. */
@@ -207,6 +216,7 @@ export class UpstreamSession implements StreamOwner, SessionOwner, DirectReader 
   /** A server sends its SETTINGS first (RFC 9113 3.4), so its limits are known before the first request. */
   settingsChanged({ maxConcurrentStreams }: PeerSettings): void {
     this.maxStreams = Math.min(maxConcurrentStreams, MAX_STREAMS);
+    this.maxUnaccepted = maxConcurrentStreams === Number.POSITIVE_INFINITY ? MAX_UNACCEPTED : maxConcurrentStreams;
     if (this.connecting) {
       this.state = 'open';
       this.restartIdleTimer();
@@ -263,9 +273,16 @@ export class UpstreamSession implements StreamOwner, SessionOwner, DirectReader 
     const opened = http2.open();
     if (opened === null) throw new Error('a session takes no request after its last');
     this.taken++;
+    this.unaccepted++;
     const stream = new UpstreamStream(this, x, opened);
     this.streams.set(opened.id, stream);
     stream.begin();
+  }
+
+  /** The target has accepted one of its requests, or will not. */
+  accepted(): void {
+    const wasFull = this.unaccepted-- >= this.maxUnaccepted;
+    if (wasFull && this.hasRoom) this.owner.capacityChanged(this);
   }
 
   /** The target has turned one of its requests away. */

@@ -49,6 +49,8 @@ export interface StreamOwner {
   /** The failure of its streams if it ends. */
   readonly reason: Failure;
   turnedAway(): void;
+  /** The target has accepted its request, as far as that is known, or will not; called once. */
+  accepted(): void;
   /** The stream has ended. `answered`: whether a response had begun. */
   streamEnded(stream: UpstreamStream, answered: boolean): void;
 }
@@ -67,6 +69,7 @@ export class UpstreamStream implements Attempt, StreamReceiver {
   /** Whether its response has. */
   private begun = false;
   private requestComplete = false;
+  private isAccepted = false;
   private interim = 0;
   /** When a slow client has read the last bytes that were passed on, in ms on the monotonic clock. */
   private unreadFrom = 0;
@@ -154,6 +157,7 @@ export class UpstreamStream implements Attempt, StreamReceiver {
     const { x, stream } = this;
     if (x === null) return;
     this.answered = true;
+    this.accept();
     const head = tooLarge ? null : this.read(x, block);
     if (head === null) return this.refuse();
     if (head.status >= 200) return this.receiveFinal(x, head);
@@ -260,6 +264,12 @@ export class UpstreamStream implements Attempt, StreamReceiver {
     }
   }
 
+  private accept(): void {
+    if (this.isAccepted) return;
+    this.isAccepted = true;
+    this.session.accepted();
+  }
+
   /** Whether the target serves its request, as far as that is known: its response may take long to begin. */
   isServed(now: number): boolean {
     return this.begun || now - this.sentAt >= ACCEPTED_MS;
@@ -305,11 +315,13 @@ export class UpstreamStream implements Attempt, StreamReceiver {
     session.endpoint.end(this.ledgerSlot);
     this.x = null;
     x.attempt = null;
+    this.accept();
     session.streamEnded(this, this.begun);
   }
 
   sweep(now: number): void {
     const { stream, x } = this;
+    if (now - this.sentAt >= ACCEPTED_MS) this.accept();
     if (now < this.deadline || x === null) return;
     // Clients that send or read slowly have their own time limits and are not the target's fault.
     const waits = stream.isPaused || this.session.holdsTarget || this.waitsForClient(x);

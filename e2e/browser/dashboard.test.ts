@@ -224,6 +224,29 @@ describe('the dashboard', { skip: missingBrowser() }, () => {
     await until('the graph', async () => (await width()) === onScreen);
   });
 
+  test('the graph is light on paper, although the browser is dark', async () => {
+    await using shown = await scene.show();
+    const { page } = shown;
+    await page.emulateMedia({ colorScheme: 'dark' });
+    await shown.open('#/hosts/shop.test');
+    /** Whether the canvas has lines of this color. */
+    const hasLines = (red: number, green: number, blue: number) =>
+      page.evaluate<boolean>(`{
+        const { width, height } = document.querySelector('.plot canvas');
+        const { data } = document.querySelector('.plot canvas').getContext('2d').getImageData(0, 0, width, height);
+        let found = false;
+        for (let at = 0; at < data.length; at += 4)
+          found ||= data[at] === ${red} && data[at + 1] === ${green} && data[at + 2] === ${blue} && data[at + 3] === 255;
+        found;
+      }`);
+    const [light, dark] = [() => hasLines(0xe2, 0xe5, 0xe8), () => hasLines(0x2c, 0x32, 0x37)];
+    await until('dark lines', dark);
+    await page.evaluate("dispatchEvent(new Event('beforeprint'))");
+    await until('light lines', async () => (await light()) && !(await dark()));
+    await page.evaluate("dispatchEvent(new Event('afterprint'))");
+    await until('dark lines again', async () => (await dark()) && !(await light()));
+  });
+
   test('periods are those of the proxy if the clock of the browser is wrong', async () => {
     for (const days of [-3, 400]) {
       await using shown = await scene.show();

@@ -45,15 +45,24 @@ export function Chart({ data, metric, format, whole }: ChartProps) {
     );
     plot.current = made;
     const fit = () => made.setSize({ width: element.clientWidth, height: HEIGHT });
-    const fitPaper = () => made.setSize({ width: Math.min(element.clientWidth, PAPER), height: HEIGHT });
+    const { style } = document.documentElement;
+    // The style sheet for paper, which is light, applies only after this event.
+    const fitPaper = () => {
+      style.colorScheme = 'light';
+      made.setSize({ width: Math.min(element.clientWidth, PAPER), height: HEIGHT });
+    };
+    const fitScreen = () => {
+      style.colorScheme = '';
+      fit();
+    };
     const resized = new ResizeObserver(fit);
     resized.observe(element);
     addEventListener('beforeprint', fitPaper);
-    addEventListener('afterprint', fit);
+    addEventListener('afterprint', fitScreen);
     return () => {
       resized.disconnect();
       removeEventListener('beforeprint', fitPaper);
-      removeEventListener('afterprint', fit);
+      removeEventListener('afterprint', fitScreen);
       made.destroy();
       plot.current = null;
     };
@@ -171,7 +180,8 @@ function optionsOf(
   { format, whole }: Pick<ChartProps, 'format' | 'whole'>,
   moved: (index: number | null) => void,
 ): uPlot.Options {
-  const color = (name: string): string => colorOf(element, name);
+  // Read for each drawing: on paper they are others.
+  const color = (name: string) => (): string => colorOf(element, name);
   const font = `12px ${getComputedStyle(element).fontFamily}`;
   const short = (index: number): string => {
     const { times, step } = shown();

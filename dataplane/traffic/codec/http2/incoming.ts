@@ -325,7 +325,7 @@ export class Incoming implements FrameSink {
       if (!this.priorities.set(prioritized, priority, session.limits.streams - session.streams.size))
         return session.fail(ERROR.protocol, 'more streams are prioritized than may be open');
     }
-    this.spend(COST.ignored);
+    this.spend(COST.prioritized);
   }
 
   private goAway(id: number, buffer: Buffer, from: number, to: number): void {

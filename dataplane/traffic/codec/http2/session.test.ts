@@ -291,8 +291,15 @@ for (const isServer of [true, false])
     assert.equal(side.failure, null);
   });
 
+test('PRIORITY_UPDATE frames that never end exhaust the budget of their connection', () => {
+  const side = new Side(true);
+  const update = frame(FRAME.priorityUpdate, 0, 0, Buffer.concat([Buffer.from([0, 0, 0, 1]), Buffer.from('u=3,'.repeat(15))]));
+  for (let nth = 0; nth < 2_100; nth++) side.session.receive(update);
+  assert.equal(side.failure, 'too many frames that change nothing');
+});
+
 test('a long Priority value is not read', () => {
-  assert.deepEqual(readPriority(`${'a,'.repeat(200)}u=0`), { urgency: 3, incremental: false });
+  assert.deepEqual(readPriority(`${'a,'.repeat(40)}u=0`), { urgency: 3, incremental: false });
   assert.deepEqual(readPriority('u=0, i'), { urgency: 0, incremental: true });
   assert.deepEqual(readPriority('u=9, i=?0, x'), { urgency: 3, incremental: false });
 });

@@ -16,6 +16,8 @@ export const COST = {
   /** A CONTINUATION frame. */
   fragment: 5,
   windowUpdate: 1,
+  /** A PRIORITY_UPDATE frame, whose value has to be read. */
+  prioritized: 5,
   /** A stream that is reset, by either side (CVE-2023-44487, CVE-2025-8671). */
   reset: 40,
 } as const;

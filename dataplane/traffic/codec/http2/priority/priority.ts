@@ -2,7 +2,7 @@
 const DEFAULT_URGENCY = 3;
 const LEAST_URGENT = 7;
 /** Longer values say nothing that we know, and take longer to read than they are worth. */
-const MAX_CHARACTERS = 256;
+const MAX_CHARACTERS = 64;
 
 /** How a response is scheduled among the others of its connection (RFC 9218 4). */
 export type Priority = { readonly urgency: number; readonly incremental: boolean };

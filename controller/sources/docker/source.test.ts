@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
 import { type Clock, systemClock } from '../../../shared/runtime/clock.ts';
+import { translate as toRoutes } from './routes/translate.ts';
 import { started, withEngine } from './testing/docker-source.ts';
 import { fakeId, listingOf } from './testing/fake-container.ts';
 import { RESYNC_MS } from './watch/reflector.ts';
@@ -170,6 +171,19 @@ test('a container that starts while a list without it is on its way is found wit
   await next('a.example=draining');
   respond();
   await next('a.example=draining b.example=healthy');
+});
+
+test('a container that leaves a network is not used there from then on, however long its inspection takes', async (t) => {
+  const { engine, next } = await started(t, systemClock, toRoutes);
+  engine.run({ ...app(1), health: 'healthy' });
+  engine.run({ ...app(2), health: 'healthy', address: '172.18.0.3' });
+  await next('a.example=healthy+healthy');
+  engine.intercept = (path) => path === `/containers/${fakeId(1)}/json`;
+  engine.tellNetwork('disconnect', fakeId(1), 'other-id');
+  engine.tellNetwork('disconnect', fakeId(1), 'shop-id');
+  const { snapshot } = await next('a.example=healthy');
+  assert.ok(snapshot.kind === 'listed' && snapshot.urgent);
+  assert.equal(snapshot.routes[0]?.upstreams[0]?.address, '172.18.0.3:80');
 });
 
 test('only read requests were sent in all tests', async (t) => {

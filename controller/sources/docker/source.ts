@@ -58,7 +58,7 @@ export function createDockerSource({ settings, clock, random, log, translate = t
   let lastGood: LastGood = new Map();
   let readiness: ReadonlyMap<string, ContainerReadiness> = new Map();
 
-  const publish = () => {
+  const publish = (isLoss = false) => {
     if (!emit || !isListed) return;
     const { addresses, network, elsewhere } = settings;
     const seen = { containers: store.containers(), draining: draining.ids(), reach: networks.reach() };
@@ -75,7 +75,7 @@ export function createDockerSource({ settings, clock, random, log, translate = t
       source: DOCKER_SOURCE,
       routes: retained.merge(translation.routes),
       problems: [...translation.problems, ...store.unreadableOnes().slice(0, MAX_UNREADABLE).map(notInspected)],
-      urgent: lostReadiness(before, readiness),
+      urgent: isLoss || lostReadiness(before, readiness),
     };
     emit(listing);
   };
@@ -100,7 +100,7 @@ export function createDockerSource({ settings, clock, random, log, translate = t
       const shared = networks.reach();
       return shared.kind === 'networks' && shared.dataplanes.has(id);
     },
-    changed: () => publish(),
+    changed: (isLoss) => publish(isLoss),
     synced: () => {
       if (!isListed) log.info({ engine: engine.where, containers: store.size }, 'containers are discovered');
       isListed = true;

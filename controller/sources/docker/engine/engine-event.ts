@@ -10,6 +10,8 @@ export type EngineEvent = {
   readonly signal: string | undefined;
   /** For networks: the container was connected or disconnected. Such an event does not contain its labels. */
   readonly labels: Readonly<Record<string, string>> | undefined;
+  /** For networks: its id. */
+  readonly network?: string;
 };
 
 /** Actions after which a container may have changed. */
@@ -51,7 +53,8 @@ export function readEvent(line: string): EngineEvent | undefined {
   const at = typeof raw.timeNano === 'number' ? raw.timeNano / 1e6 : typeof raw.time === 'number' ? raw.time * 1_000 : 0;
   if (raw.Type === 'network') {
     const id = text(attributes.container);
-    return id && NETWORK_ACTIONS.has(action) ? { action, id, at, signal: undefined, labels: undefined } : undefined;
+    const network = text(raw.Actor?.ID) ?? '';
+    return id && NETWORK_ACTIONS.has(action) ? { action, id, at, signal: undefined, labels: undefined, network } : undefined;
   }
   const id = text(raw.Actor?.ID ?? raw.id);
   if (raw.Type !== 'container' || !id || !CONTAINER_ACTIONS.has(action)) return undefined;

@@ -89,8 +89,8 @@ export class FakeEngine {
     for (const stream of this.streams) stream.write(line);
   }
 
-  tellNetwork(action: string, container: string): void {
-    const actor = { ID: 'net1', Attributes: { container, name: 'shop', type: 'bridge' } };
+  tellNetwork(action: string, container: string, network = 'net1'): void {
+    const actor = { ID: network, Attributes: { container, name: 'shop', type: 'bridge' } };
     for (const stream of this.streams)
       stream.write(`${JSON.stringify({ Type: 'network', Action: action, Actor: actor, timeNano: Date.now() * 1e6 })}\n`);
   }

@@ -109,6 +109,18 @@ export class ContainerStore {
     return true;
   }
 
+  /** It has left a network, so its address there may be given to another container. @returns whether it was known to have one. */
+  markDisconnected(id: string, network: string): boolean {
+    this.inspections.outdate(id);
+    this.dirty.add(id);
+    const entry = this.entries.get(id);
+    const networks = entry?.container.networks.filter((one) => one.id !== network);
+    if (!entry || networks === undefined || networks.length === entry.container.networks.length) return false;
+    entry.container = { ...entry.container, networks };
+    entry.text = '';
+    return true;
+  }
+
   /** It no longer exists. @returns whether it was known. */
   remove(id: string): boolean {
     this.inspections.outdate(id);

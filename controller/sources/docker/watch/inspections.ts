@@ -6,7 +6,7 @@ const SLOW_MS = 500;
 /** So many are left alone; if more take long, the engine has too much to do. */
 const MOST_LEFT = 32;
 
-/** `isOutdated`: its result no longer counts, because the container has exited or the session is over. */
+/** `isOutdated`: its result no longer counts, because the container has exited or left a network, or the session is over. */
 export type InProgress<T> = { readonly result: Promise<T>; isOutdated: boolean; isLeft: boolean };
 
 /** The inspections that the engine has not answered yet, at most one of each container. */

@@ -26,8 +26,8 @@ export type ReflectorOptions = {
   readonly draining: Draining;
   /** Whether a container is a data plane's own, whose networks matter although it has no label. */
   readonly isDataplane: (id: string) => boolean;
-  /** The store or the set of draining containers changed; called at once if a target was lost. */
-  readonly changed: () => void;
+  /** The store or the set of draining containers changed; called at once if a target was lost. `isLoss`: it was, with its address. */
+  readonly changed: (isLoss?: boolean) => void;
   /** The engine responds, and its state is fully known. */
   readonly synced: () => void;
 };
@@ -150,7 +150,7 @@ export class Reflector {
 
   private onEvent(event: EngineEvent): void {
     const { store, isDataplane } = this.options;
-    const key = `${event.at} ${event.action} ${event.id}`;
+    const key = `${event.at} ${event.action} ${event.id} ${event.network ?? ''}`;
     if (this.seenEvents.has(key)) return;
     this.seenEvents.add(key);
     const [oldest] = this.seenEvents.size > MAX_SEEN_EVENTS ? this.seenEvents : [];
@@ -161,7 +161,7 @@ export class Reflector {
     else if (isDataplane(event.id)) this.relist();
   }
 
-  private apply({ action, id, signal, at }: EngineEvent): void {
+  private apply({ action, id, signal, at, network }: EngineEvent): void {
     const { store, draining, changed } = this.options;
     switch (action) {
       case 'kill': {
@@ -172,6 +172,10 @@ export class Reflector {
       case 'die': {
         draining.end(id);
         if (store.markExited(id)) changed();
+        break;
+      }
+      case 'disconnect': {
+        if (store.markDisconnected(id, network ?? '')) changed(true);
         break;
       }
       case 'destroy': {

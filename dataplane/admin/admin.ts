@@ -89,6 +89,8 @@ export class Admin {
       await listenUnix(opened.server, path);
     } catch (error) {
       this.opened.splice(this.opened.indexOf(opened), 1);
+      // What watches its connections ends with this, although it never listened.
+      opened.server.close();
       throw error;
     }
   }

@@ -128,6 +128,7 @@ export class DirectoryIndex {
     const entry = this.entries.get(id);
     if (entry?.stored == null || entry.pair !== null) return entry?.pair ?? null;
     const seen = this.seen(id);
+    if (seen === null && this.isUnmounted) throw new UnreadableNowError(`the file system of ${this.root} is no longer mounted`);
     if (seen === null) return null;
     const { stored, names } = entry;
     if (names === null || seen.fingerprint !== entry.fingerprint) return goodPair(seen, !isOurs(id));
@@ -190,7 +191,8 @@ export class DirectoryIndex {
     const ids = this.folders.flatMap((folder) => inside(folder).map((name) => `${folder}/${name}`));
     ids.push(...inside('').filter((name) => !reserved.has(name)));
     this.unreadable = closed;
-    if (ids.length > 0) this.device = deviceOf(this.root);
+    // If nothing can be listed, its file system may be about to be unmounted.
+    if (ids.some((id) => !closed.has(folderOf(id)))) this.device = deviceOf(this.root) ?? this.device;
     if (ids.length > 0 || !this.isUnmounted) return ids;
     const advice = 'mount it again, or restart the data plane to begin with an empty directory';
     this.unreadable = new Map([['', `the file system of ${this.root} is no longer mounted; ${advice}`]]);

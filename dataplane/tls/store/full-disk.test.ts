@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { readdirSync } from 'node:fs';
+import { mkdtempSync, readdirSync, renameSync, rmdirSync, rmSync, symlinkSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import { type Certificate, readCertificate } from '../../../shared/certificates/certificate.ts';
 import { makePair } from '../../../shared/certificates/testing/pairs.ts';
@@ -9,6 +11,7 @@ import { ManualClock } from '../../../shared/runtime/testing/manual-clock.ts';
 import { memoryLog } from '../../../shared/runtime/testing/memory-log.ts';
 import { SmallDisk, skipped } from '../../../shared/runtime/testing/small-disk.ts';
 import { DirectoryStore } from './directory-store.ts';
+import { UnreadableNowError } from './pair-folder.ts';
 
 const FULL = { code: 'ENOSPC' };
 
@@ -66,6 +69,7 @@ test('certificates stay in use when their disk is unmounted, and nothing is writ
   );
   assert.match(problems.map(({ reason }) => reason).join(), /^the file system of .* is no longer mounted; mount it again, or restart/);
   assert.notEqual(await store.refresh('a.test'), null);
+  await assert.rejects(store.get('acme/a.test'), UnreadableNowError);
   await assert.rejects(store.prepare(), { code: 'ENODEV' });
   await assert.rejects(store.put({ source: 'acme', domains: ['a.test'], pair }), { code: 'ENODEV' });
   assert.deepEqual([readdirSync(disk.path), removals], [[], []]);
@@ -77,4 +81,32 @@ test('certificates stay in use when their disk is unmounted, and nothing is writ
   assert.deepEqual([next.certificates.map(({ id }) => id), next.problems], [['acme/b.test'], []]);
   await store.prepare();
   for (const each of [store, other]) await each.close();
+});
+
+test('certificates also stay in use if their disk could not be read for a while before it was unmounted', async (context) => {
+  using disk = new SmallDisk();
+  if (skipped(context, disk)) return;
+  const mountPoint = mkdtempSync(join(tmpdir(), 'sluice-empty-'));
+  const root = `${mountPoint}-certificates`;
+  const become = (target: string): void => {
+    symlinkSync(target, `${root}.new`);
+    renameSync(`${root}.new`, root);
+  };
+  become(disk.state);
+  const store = new DirectoryStore(root, { clock: new ManualClock(), random: systemRandom, log: memoryLog() });
+  await store.put({ source: 'acme', domains: ['a.test'], pair: await made('a.test') });
+  const idsAfter = async (target: string): Promise<string[]> => {
+    become(target);
+    return (await store.list()).certificates.map(({ id }) => id);
+  };
+  assert.deepEqual(await idsAfter(disk.state), ['acme/a.test']);
+  // As with a server that is away, no call about it succeeds.
+  assert.deepEqual(await idsAfter(root), ['acme/a.test']);
+  assert.deepEqual(await idsAfter(mountPoint), ['acme/a.test']);
+  await assert.rejects(store.prepare(), { code: 'ENODEV' });
+  assert.deepEqual(await idsAfter(disk.state), ['acme/a.test']);
+  await store.prepare();
+  await store.close();
+  rmSync(root);
+  rmdirSync(mountPoint);
 });

@@ -263,6 +263,19 @@ test('a name is no longer failing once someone provides its certificate, or anot
   }
 });
 
+test('a renewal that is requested and fails again waits longer than before, also if its certificate is younger than its last failure', async () => {
+  const scene = new Scene();
+  scene.hold('a.test', 90, { window: { start: 1, end: 2 } });
+  scene.clock.pass(HOUR);
+  const lastError = 'a.test: no';
+  scene.attempts.set('a.test', { failures: 5, nextTry: scene.clock.now() + 2.5 * HOUR, delay: 3 * HOUR, lastError });
+  scene.issuer.setNames(['a.test']);
+  assert.equal(scene.issuer.retry('a.test'), true);
+  assert.deepEqual([...scene.issuer.failing()], ['a.test']);
+  await scene.settle(new IssueError('validation', lastError));
+  assert.equal(scene.attempts.get('a.test')?.failures, 6);
+});
+
 test('a renewal that fails waits even if its certificate was stored in the future, before the time of day was set back', async () => {
   const scene = new Scene();
   scene.hold('a.test', 6, { savedAt: scene.clock.now() + 1_000 * DAY });

@@ -111,7 +111,7 @@ export class OrderScheduler {
     if (entry === undefined || this.paused || (attempt === null && !this.queue.has(name))) return false;
     // An order in progress needs no retry.
     if (entry.ordering) return true;
-    if (attempt !== null) this.tools.attempts.set(name, { ...attempt, nextTry: this.tools.clock.now() });
+    if (attempt !== null) this.tools.attempts.set(name, { ...attempt, nextTry: this.tools.clock.now(), delay: 0 });
     this.cancelBackoff?.();
     this.cancelBackoff = null;
     this.schedule(name, true);

@@ -453,6 +453,29 @@ describe('many names', () => {
     assert.ok(scene.orders.slice(before, before + 15).some(({ name }) => name === 'renewed.test'));
   });
 
+  test('that share a rate limit wait behind one that is requested, even if they are renewals', async () => {
+    const scene = new Scene();
+    scene.answer = () => new IssueError('limited', 'too many new orders', 36_000);
+    const earlier = scene.clock.now() - 3 * DAY;
+    const renewals = Array.from({ length: 50 }, (_, at) => `old-${at}.test`);
+    for (const name of renewals) scene.hold(name, 1, { notBefore: earlier, savedAt: earlier });
+    scene.issuer.setNames([...renewals, 'new.test']);
+    for (let turns = 0; turns < 100; turns++) await turn();
+    assert.equal(scene.issuer.retry('new.test'), true);
+    assert.equal(scene.orders.at(-1)?.name, 'new.test');
+  });
+
+  test('that share a rate limit are not all placed at once if it is to end in 0 seconds, and does not', async () => {
+    const scene = new Scene();
+    scene.answer = () => new IssueError('limited', 'too many new orders', 0);
+    scene.issuer.setNames(Array.from({ length: 1_000 }, (_, at) => `site-${at}.test`));
+    for (let turns = 0; turns < 4_000; turns++) {
+      await turn();
+      scene.clock.pass(1);
+    }
+    assert.ok(scene.orders.length < 20, `${scene.orders.length} orders in 4 s`);
+  });
+
   test('of a rate limit for one name do not wait for it', async () => {
     const scene = new Scene();
     scene.answer = (name) => (name.startsWith('bad-') ? new IssueError('limited', 'too many failures', DAY) : undefined);

@@ -13,6 +13,8 @@ const MAX_CONCURRENT_ORDERS = 10;
  */
 const MANY_LIMITED = 3;
 const LONGEST_PAUSE_MS = 10_000;
+/** An authority may round the rest of the time to 0. */
+const SHORTEST_PAUSE_MS = 1_000;
 /** Timers are limited to 24 days and stop while a laptop sleeps, so the clock is checked at least this often (ms). */
 const LONGEST_TIMER_MS = 6 * 3_600_000;
 
@@ -69,6 +71,8 @@ export class OrderScheduler {
   private readonly entries = new Map<string, Entry>();
   /** First in, first out. */
   private readonly queue = new Set<string>();
+  /** Names in the queue whose order was requested. */
+  private readonly requested = new Set<string>();
   private readonly uncertified = new Set<string>();
   private running = 0;
   /** Consecutive failures to reach the authority. While there are any, only one order at a time probes whether it is back. */
@@ -144,6 +148,7 @@ export class OrderScheduler {
     this.paused = true;
     for (const { cancel } of this.entries.values()) cancel();
     this.queue.clear();
+    this.requested.clear();
   }
 
   resume(): void {
@@ -196,7 +201,10 @@ export class OrderScheduler {
 
   private enqueue(name: string, next: boolean): void {
     const others = next ? [...this.queue] : [];
-    if (next) this.queue.clear();
+    if (next) {
+      this.queue.clear();
+      this.requested.add(name);
+    }
     for (const each of [name, ...others]) this.queue.add(each);
     this.startOrders();
   }
@@ -207,6 +215,7 @@ export class OrderScheduler {
     for (const name of this.isLimitShared ? this.renewalsFirst() : this.queue) {
       if (this.running >= most || this.paused) return;
       this.queue.delete(name);
+      this.requested.delete(name);
       const entry = this.entries.get(name);
       if (entry === undefined || entry.ordering) continue;
       entry.ordering = true;
@@ -224,11 +233,12 @@ export class OrderScheduler {
     return this.limited >= MANY_LIMITED;
   }
 
-  /** Authorities exempt renewals from most limits, and those can't wait as long as new names. */
+  /** Authorities exempt renewals from most limits, and those can't wait as long as new names. What was requested comes before them. */
   private renewalsFirst(): Iterable<string> {
-    const isRenewal = (name: string): boolean => this.tools.current(name) !== null;
-    const renewals = [...this.queue].filter(isRenewal);
-    return new Set([...renewals, ...this.queue]);
+    const queue = [...this.queue];
+    const requested = queue.filter((name) => this.requested.has(name));
+    const renewals = queue.filter((name) => this.tools.current(name) !== null);
+    return new Set([...requested, ...renewals, ...queue]);
   }
 
   private async order(name: string): Promise<void> {
@@ -271,7 +281,8 @@ export class OrderScheduler {
     if (kind === 'limited') this.limited++;
     else if (kind !== 'unreachable' && kind !== 'local') this.limited = 0;
     if (kind === 'unreachable') this.backOff(retryDelay(kind, this.unreachable, retryAfterMs, this.tools.random.fraction()));
-    else if (kind === 'limited' && this.isLimitShared) this.backOff(Math.min(retryAfterMs ?? LONGEST_PAUSE_MS, LONGEST_PAUSE_MS));
+    else if (kind === 'limited' && this.isLimitShared)
+      this.backOff(Math.max(SHORTEST_PAUSE_MS, Math.min(retryAfterMs ?? LONGEST_PAUSE_MS, LONGEST_PAUSE_MS)));
   }
 
   private backOff(ms: number): void {

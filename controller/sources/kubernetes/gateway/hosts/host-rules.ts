@@ -120,9 +120,16 @@ export class HostRules {
       (bound) =>
         bound.listener.hostname !== covering &&
         this.keyOf(placeOf(bound)) === key &&
-        rivals.every((rival) => this.keeps(bound, name, rival)),
+        rivals.every((rival) => this.keeps(bound, name, rival)) &&
+        !this.isIsolated(bound, names, byName, passing),
     );
     return [...(most ?? []), ...keeping];
+  }
+
+  /** Whether its Gateway has a more specific listener at the place, although another Gateway may have the most specific one. */
+  private isIsolated({ gateway, listener }: BoundListener, names: readonly Hostname[], ...all: readonly (ByName | undefined)[]): boolean {
+    const more = names.slice(0, names.indexOf(listener.hostname));
+    return more.some((name) => all.some((byName) => byName?.get(name)?.some((other) => other.gateway === gateway)));
   }
 
   /**

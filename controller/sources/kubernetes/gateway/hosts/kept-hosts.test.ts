@@ -24,10 +24,10 @@ const [crt, key] = [certificate, privateKey].map((text) => Buffer.from(text).toS
 
 type Sample = readonly ['gateways' | 'httpRoutes' | 'tlsRoutes', SampleObject];
 
-/** The route of `a.test`, with these objects, each younger than those before it, and the problems. */
-function routed(...objects: readonly Sample[]) {
+/** The route of a host, with these objects, each younger than those before it, and the problems. */
+function routed(wanted: string, ...objects: readonly Sample[]) {
   const aged = objects.map(([kind, one], at) => [kind, { ...one, metadata: { creationTimestamp: `202${at}-01-01T00:00:00Z` } }] as const);
-  const of = (wanted: string) => aged.flatMap(([kind, one]) => (kind === wanted ? [one] : []));
+  const of = (kindOf: string) => aged.flatMap(([kind, one]) => (kind === kindOf ? [one] : []));
   const apps = ['shop', 'odd', 'infra'].map((namespace, at) => serviceOf(`${namespace}/app`, `10.0.0.${at}`));
   const { routes, problems } = translate(
     clusterOf({
@@ -38,19 +38,20 @@ function routed(...objects: readonly Sample[]) {
       secrets: ['infra', 'odd'].map((namespace) => ({ name: `${namespace}/pair`, data: { 'tls.crt': crt, 'tls.key': key } })),
     }),
   );
-  return { host: routes.find(({ domain }) => domain === 'a.test'), problems };
+  return { host: routes.find(({ domain }) => domain === wanted), problems };
 }
 
-/** Its targets and ports; if it has no route of its own, the problems. */
+/** The targets and ports of `a.test`; if it has no route of its own, the problems. */
 function served(...objects: readonly Sample[]) {
-  const { host, problems } = routed(...objects);
+  const { host, problems } = routed('a.test', ...objects);
   if (host === undefined) return { problems: problems.map(({ origin, message }) => `${origin} ${message}`) };
   return { targets: host.handles.map(({ upstreams }) => upstreams[0]?.address), ports: host.ports };
 }
 
-/** Where its connections are passed on to. */
-const passedOn = (...objects: readonly Sample[]) =>
-  routed(...objects).host?.tls_passthrough?.map(({ upstreams }) => upstreams?.[0]?.address ?? 'closed');
+/** Where the connections for a host are passed on to. */
+const passedOnFor = (host: string, ...objects: readonly Sample[]) =>
+  routed(host, ...objects).host?.tls_passthrough?.map(({ upstreams }) => upstreams?.[0]?.address ?? 'closed');
+const passedOn = (...objects: readonly Sample[]) => passedOnFor('a.test', ...objects);
 
 const [SHOP, ODD] = ['10.0.0.0:8080', '10.0.0.1:8080'];
 const any = gateway('infra/g', http());
@@ -77,6 +78,19 @@ test('a route takes no connections from a more specific listener of its Gateway 
   assert.deepEqual(served(gateway('infra/g', HTTPS, PASSING), ...parts), { problems: [problem] });
   assert.deepEqual(served(gateway('infra/g', HTTPS, PASSING, http()), ...parts), { targets: [ODD], ports: [80] });
   assert.deepEqual(served(gateway('infra/g', HTTPS), ...parts), { targets: [ODD], ports: [443] });
+});
+
+test('a route takes no host from a more specific listener of its Gateway, although another Gateway has the most specific one', () => {
+  const own = { ...http('*.test'), allowedRoutes: { namespaces: { from: 'Same' } } };
+  const parts = [route('shop/r', 'infra'), gateway('odd/g', http('a.test')), route('odd/r', 'odd')] as const;
+  assert.deepEqual(served(gateway('infra/g', http(), own), ...parts).targets, [ODD]);
+  assert.deepEqual(served(gateway('infra/g', http(), { ...own, hostname: '*.example' }), ...parts).targets, [SHOP, ODD]);
+  const passing = (hostname: string, from: string) => ({ ...PASSING, hostname, name: hostname, allowedRoutes: { namespaces: { from } } });
+  const wide = passing('*.test', 'All');
+  const rest = [tlsRoute('shop/r', 'infra', 'x.a.test'), gateway('odd/g', passing('x.a.test', 'All'))] as const;
+  const passed = (...listeners: object[]) => passedOnFor('x.a.test', gateway('infra/g', ...listeners), ...rest);
+  assert.deepEqual(passed(wide, passing('*.a.test', 'Same')), ['closed']);
+  assert.deepEqual(passed(wide, passing('*.b.test', 'Same')), [SHOP]);
 });
 
 test('a more specific listener of another namespace takes no connections from an earlier route of another Gateway that passes them on', () => {

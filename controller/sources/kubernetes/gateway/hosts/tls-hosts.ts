@@ -88,9 +88,19 @@ function keeps({ bound, routes }: Passing, name: Hostname, { bound: { gateway, o
   return routes.get(name)?.some((route) => route.meta.namespace !== namespace && byAge(route, owner) < 0) === true;
 }
 
-/** Whether a more specific listener of its Gateway ends TLS for a host. `names` are those that cover it, the most specific one first. */
+/** Of the names that cover a host, the most specific one first, those that are more specific than a listener. */
+const moreSpecific = ({ listener }: BoundListener, names: readonly Hostname[]): readonly Hostname[] =>
+  names.slice(0, names.indexOf(listener.hostname));
+
+/** Whether a more specific listener of its Gateway ends TLS for a host. */
 const isIsolated = ({ bound }: Passing, names: readonly Hostname[], { endingIn }: Ending): boolean =>
-  names.slice(0, names.indexOf(bound.listener.hostname)).some((name) => endingIn.has(keyIn(bound, name)));
+  moreSpecific(bound, names).some((name) => endingIn.has(keyIn(bound, name)));
+
+/** Whether one of those at its place passes the connections of the host on. */
+function isNarrowed({ bound }: Passing, names: readonly Hostname[], here: readonly Passing[]): boolean {
+  const more = moreSpecific(bound, names);
+  return here.some((other) => other.bound.gateway === bound.gateway && more.includes(other.bound.listener.hostname));
+}
 
 function routesOf(bound: BoundListener, attachments: readonly Attachment<TlsRoute>[]): Map<Hostname, TlsRoute[]> {
   const routes = new Map<Hostname, TlsRoute[]>();
@@ -119,7 +129,8 @@ function entriesFor(
     if (covering === undefined)
       return name === null && any && !ending.ending.has(key) ? [entryAt(placeOf(any), map, undefined, backends)] : [];
     const most = list.filter(({ bound }) => bound.listener.hostname === covering);
-    const isKeeping = (one: Passing): boolean => one.routes.has(name) && most.every((rival) => keeps(one, name, rival));
+    const isKeeping = (one: Passing): boolean =>
+      one.routes.has(name) && most.every((rival) => keeps(one, name, rival)) && !isNarrowed(one, names, list);
     const having = [...most, ...list.filter((one) => one.bound.listener.hostname !== covering && isKeeping(one))];
     const here = having.filter((one) => !isIsolated(one, names, ending));
     for (const { bound } of having.filter((one) => isIsolated(one, names, ending)))

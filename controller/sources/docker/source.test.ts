@@ -186,6 +186,23 @@ test('a container that leaves a network is not used there from then on, however 
   assert.equal(snapshot.routes[0]?.upstreams[0]?.address, '172.18.0.3:80');
 });
 
+test('a list from before that does not bring its address there back while the inspection takes long', async (t) => {
+  const { engine, source, next } = await started(t, systemClock, toRoutes);
+  engine.run({ ...app(1), health: 'healthy' });
+  engine.run({ ...app(2), health: 'healthy', address: '172.18.0.3' });
+  await next('a.example=healthy+healthy');
+  const inspection = new RegExp(`/containers/${fakeId(1)}/json`);
+  engine.intercept = (path) => inspection.test(path);
+  engine.change(fakeId(1), { address: '172.18.0.4' });
+  const before = engine.count(inspection);
+  source.relist();
+  while (engine.count(inspection) === before) await wait(1);
+  engine.tellNetwork('disconnect', fakeId(1), 'shop-id');
+  await next('a.example=healthy');
+  engine.run({ ...app(3, 'b.example'), health: 'healthy', address: '172.18.0.4' });
+  await next('a.example=healthy b.example=healthy');
+});
+
 test('only read requests were sent in all tests', async (t) => {
   const { engine, next } = await started(t);
   engine.run(app(1));

@@ -28,6 +28,8 @@ type Entry = {
   text: string;
   /** Its entry in the list when it was inspected, as JSON; empty if it was not in it. */
   listed: string;
+  /** The networks that it has left since it was inspected: a list may be older than that. */
+  left?: ReadonlySet<string>;
 };
 
 /** A container that the engine lists and can't inspect. `isAwaited`: its response is used whenever it comes. */
@@ -114,8 +116,10 @@ export class ContainerStore {
     this.inspections.outdate(id);
     this.dirty.add(id);
     const entry = this.entries.get(id);
-    const networks = entry?.container.networks.filter((one) => one.id !== network);
-    if (!entry || networks === undefined || networks.length === entry.container.networks.length) return false;
+    if (!entry) return false;
+    entry.left = new Set(entry.left).add(network);
+    const networks = entry.container.networks.filter((one) => one.id !== network);
+    if (networks.length === entry.container.networks.length) return false;
     entry.container = { ...entry.container, networks };
     entry.text = '';
     return true;
@@ -211,11 +215,12 @@ export class ContainerStore {
     const { id, name, labels, state } = listed;
     const now = readContainer({ Id: id, Name: name, Config: { Labels: labels }, State: { Status: state } });
     const before = entry?.container ?? now;
+    const left = entry?.left ?? new Set();
     // Another container may have its last address now.
     const container = isStopped(listed)
       ? { ...before, status: now.status }
-      : { ...before, networks: addressesIn(listed) ?? before.networks };
-    this.entries.set(id, { container, text: '', listed: text });
+      : { ...before, networks: addressesIn(listed)?.filter((one) => !left.has(one.id)) ?? before.networks };
+    this.entries.set(id, { container, text: '', listed: text, left });
     return true;
   }
 

@@ -264,8 +264,8 @@ export class Http2Connection implements OpenConnection, SessionOwner, DirectRead
   }
 
   private closed(): void {
-    if (!this.session.ended) this.session.lost(ERROR.cancel);
     this.share.count(0);
+    if (!this.session.ended) this.session.lost(ERROR.cancel);
     this.isClosed = true;
     // It stays until the targets of its tunnels have received what it has sent, for which they have limited time.
     if (this.streams.size === 0) this.tools.closed(this);
@@ -298,15 +298,19 @@ export class Http2Connection implements OpenConnection, SessionOwner, DirectRead
 
   private sweepUnread(now: number): void {
     const { sent } = this.session.sender;
+    let oldest = 0;
     let unread = 0;
-    for (const stream of this.streams.keys()) unread += stream.unread;
-    let excess = this.share.sweep(now, unread, sent - this.sentBefore);
+    for (const stream of this.streams.keys()) {
+      unread += stream.unread;
+      if (oldest === 0) oldest = unread;
+    }
+    let excess = this.share.sweep(now, unread, sent - this.sentBefore, oldest);
     this.sentBefore = sent;
     if (excess <= 0) return;
-    // The newest ones: clients read the others first.
-    for (const stream of [...this.streams.keys()].reverse()) {
+    // The newest ones: clients read the others first. The oldest stays, as a download of which more waits than is always allowed.
+    const [, ...others] = [...this.streams.keys()].filter((stream) => stream.unread > 0);
+    for (const stream of others.reverse()) {
       if (excess <= 0) return;
-      if (stream.unread === 0) continue;
       excess -= stream.unread;
       guard(stream, stream.giveWay);
     }

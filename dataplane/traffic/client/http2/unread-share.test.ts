@@ -81,3 +81,11 @@ test('a client that reads may leave as much unread as it reads in that time', (t
   for (let half = 41; half < 60; half++) sweep(half, 1_000_000, 0);
   assert.ok(sweep(60, 1_000_000, 0) > 900_000);
 });
+
+test('slow downloads take no share, however many they are', (t) => {
+  const [downloads, share] = [shares(t, 0), shares(t, 0)];
+  for (let half = 0; half < 80; half++) {
+    assert.equal(downloads.sweep(500 * half, 3 * LIMIT, 0, 3 * LIMIT), 0);
+    assert.equal(share.sweep(500 * half, 1_000_000, 0), 0);
+  }
+});

@@ -2,7 +2,7 @@
 const MAX_UNREAD = 134_217_728;
 /** The time in which a client has to read what it leaves unread (ms): at that limit, and at twice as much. */
 const [LONGEST_MS, SHORTEST_MS] = [30_000, 1_000];
-/** What a client may leave unread however slowly it reads (bytes): one response. */
+/** What a client may leave unread however slowly it reads (bytes): one complete response. */
 const ALWAYS_ALLOWED = 65_536;
 /** The weight of the last interval in the pace of a client. */
 const WEIGHT = 0.25;
@@ -28,15 +28,16 @@ export class UnreadShare {
   }
 
   /**
-   * Called periodically with what waits to be sent to the client, and what has been sent to it since the last call (bytes).
+   * Called periodically with what waits to be sent to the client, what has been sent to it since the last call, and how much of the former
+   * is of its oldest response (bytes). That one is never given up, so it takes no one's share, and neither do many slow downloads.
    * @returns how much of its responses has to be given up.
    */
-  sweep(now: number, unread: number, read: number): number {
-    this.count(unread);
+  sweep(now: number, unread: number, read: number, oldest = 0): number {
+    this.count(unread - oldest);
     if (now > this.sweptAt) this.pace += WEIGHT * (read / (now - this.sweptAt) - this.pace);
     this.sweptAt = now;
     const patience = patienceMs();
-    const allowed = Math.max(ALWAYS_ALLOWED, this.pace * patience);
+    const allowed = Math.max(ALWAYS_ALLOWED, oldest, this.pace * patience);
     if (total > MAX_UNREAD && unread > allowed) return now - this.allowedUntil >= patience ? unread - allowed : 0;
     this.allowedUntil = now;
     return 0;

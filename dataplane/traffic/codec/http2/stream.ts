@@ -14,6 +14,8 @@ const LOW_WATER = 16_384;
 export const LARGE = 1_024;
 /** More than the window of a stream can hold unread. */
 const MAX_KEPT = 1_048_576;
+/** What was kept is passed on in pieces of this size, so that its recipient can pause after each (bytes). */
+const KEPT_PIECE = 65_536;
 const NOTHING = Buffer.alloc(0);
 
 /** What a stream needs from its connection. */
@@ -332,10 +334,16 @@ export class Http2Stream {
   }
 
   private deliverKept(): void {
-    const { kept } = this;
-    if (kept.length === 0) return;
-    this.kept = NOTHING;
-    this.deliver(kept, 0, kept.length);
+    while (this.kept.length > 0 && !this.isPaused && !this.dropsInput) {
+      const { kept } = this;
+      const bytes = Math.min(kept.length, KEPT_PIECE);
+      this.kept = bytes === kept.length ? NOTHING : kept.subarray(bytes);
+      if (this.isAccepted(kept, 0, bytes) || this.isClosed) this.session.consumed(this, bytes);
+      else {
+        this.isPaused = true;
+        this.kept = kept;
+      }
+    }
   }
 
   /** Notifies the receiver of what has happened since the last call. The connection calls it when its current work is done. */

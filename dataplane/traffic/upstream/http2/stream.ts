@@ -17,7 +17,7 @@ import type { Endpoint } from '../target/endpoint.ts';
 import { limitsFor } from '../target/limits.ts';
 import { requestHead } from './request-fields.ts';
 
-/** What a slow client reads (bytes per ms). What a stream has kept is passed on at once, and may be a megabyte. */
+/** What a slow client reads (bytes per ms). */
 const SLOW_PER_MS = 16;
 /** Servers turn a request away at once: after this time (ms), they have accepted it. */
 const ACCEPTED_MS = 1_000;

@@ -95,6 +95,15 @@ test('a target that is out for one client is out for all, which is reported, aft
   }
 });
 
+test('a target that is out for one client and is then taken out by its rate of errors is reported as out for all, once', () => {
+  const targets = new Targets(Targets.buffer(WORKERS), WORKERS);
+  const slot = targets.claim(targetKey('10.0.0.1:80', false), START);
+  for (let failures = 0; failures < 3; failures++) targets.failed(slot, START, 3, 10, '192.0.2.1');
+  assert.equal(targets.ejectedFor(slot, START, '192.0.2.2'), false);
+  assert.deepEqual([targets.eject(slot, START, 30), targets.eject(slot, START, 30)], [true, false]);
+  assert.equal(targets.ejectedFor(slot, START, '192.0.2.2'), true);
+});
+
 test('a target that fails requests of two clients in two threads at the same time is out for all', (t) => {
   const buffer = Targets.buffer(WORKERS);
   const [one, other] = [new Targets(buffer, WORKERS), new Targets(buffer, WORKERS)];

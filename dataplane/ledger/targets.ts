@@ -130,11 +130,11 @@ export class Targets {
     return client !== NO_CLIENT && client !== ALL_CLIENTS;
   }
 
-  /** Takes it out for `secs`, however many of its requests in flight succeed. @returns whether it was in. */
+  /** Takes it out for `secs`, however many of its requests in flight succeed. @returns whether it was in, for all clients but one at least. */
   eject(slot: number, now: number, secs: number): boolean {
     this.store(slot, FAILURES, 0);
-    this.store(slot, FAILED_CLIENT, ALL_CLIENTS);
-    return this.removeFor(slot, now, secs);
+    const before = Atomics.exchange(this.words, this.word(slot, FAILED_CLIENT), ALL_CLIENTS);
+    return this.removeFor(slot, now, secs) || before !== ALL_CLIENTS;
   }
 
   private removeFor(slot: number, now: number, secs: number): boolean {

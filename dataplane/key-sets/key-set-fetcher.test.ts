@@ -197,6 +197,26 @@ async function saved({ path, settled }: Fixture): Promise<string> {
   }
 }
 
+test('a site that is added again has the newest keys, not those from before the start, which may have been withdrawn', async () => {
+  using earlier = new Fixture();
+  earlier.answer = async () => ({ keys: KEYS, maxAgeSecs: 86_400 });
+  await earlier.want(URL_A);
+  await saved(earlier);
+  earlier.sets.stop();
+  const fixture = new Fixture(earlier.folder, earlier.clock);
+  const newer = [{ pem: pemOf(), kid: 'b' }];
+  fixture.answer = async () => ({ keys: newer, maxAgeSecs: 86_400 });
+  await fixture.want(URL_A);
+  assert.deepEqual(fixture.set?.keys, KEYS);
+  fixture.sets.wanted(URL_A);
+  await fixture.settled();
+  assert.deepEqual(fixture.set?.keys, newer);
+  await fixture.want();
+  await fixture.want(URL_A);
+  assert.deepEqual(fixture.set?.keys, newer);
+  fixture.sets.stop();
+});
+
 test('a route that names too many URLs gets no keys for those beyond, and only a few are fetched at once', async () => {
   using fixture = new Fixture();
   let open = 0;

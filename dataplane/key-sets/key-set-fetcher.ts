@@ -189,6 +189,7 @@ export class KeySetFetcher {
   private save(): void {
     const { path, log } = this.options;
     const saved = new Map([...this.states.values()].flatMap(({ name, saved: keys }) => (keys ? [[name, keys] as const] : [])));
+    this.saved = saved;
     this.saving = this.saving.then(() => writeSaved(path, saved, log));
   }
 

@@ -63,3 +63,14 @@ test('further requests do not wait for such a connection: they use another', asy
   assert.equal((await proxy.request(get())).body, 'small');
   assert.equal(upstream.sessions.length, 2);
 });
+
+test('others on such a connection wait some seconds: then the responses that are unread for longest give way', async (t) => {
+  const { proxy, before } = await held(t);
+  let seconds = 0;
+  await eventually('the rest of the response', () => {
+    proxy.clock.pass(1_000);
+    return before.unread.endsWith('\r\n0\r\n\r\n') || before.ended || ++seconds > 30;
+  });
+  assert.equal(before.unread, '4\r\nlate\r\n0\r\n\r\n');
+  assert.equal((await proxy.request(get())).body, 'small');
+});

@@ -56,7 +56,7 @@ const LIMITS: SessionLimits = {
   fieldList: MAX_HEADER_BYTES + 32 * MAX_HEADER_LINES,
 };
 
-/** With this much unread on it (bytes), a session gets no more requests. */
+/** With this much unread on it (bytes), a session gets requests only if no further one may be opened. */
 const CROWDED = 2_097_152;
 
 /** The owner of a session. */
@@ -127,14 +127,31 @@ export class UpstreamSession implements StreamOwner, SessionOwner, DirectReader 
     return this.http2?.isHolding === true;
   }
 
+  /** What clients have not read of what the target has sent on it, and no stream may keep without using it up (bytes). */
+  get unreadBytes(): number {
+    return this.http2 === null ? 0 : this.http2.window.unread;
+  }
+
+  /** Whether nothing is read of the target although clients wait for that. */
+  get holdsOthersUp(): boolean {
+    if (!this.holdsTarget) return false;
+    for (const { unreadSince } of this.streams.values()) if (unreadSince === Number.POSITIVE_INFINITY) return true;
+    return false;
+  }
+
   /** Whether clients do not read much of what the target has sent on it. */
-  private get isCrowded(): boolean {
-    return this.http2 !== null && this.http2.window.unread >= CROWDED;
+  get isCrowded(): boolean {
+    return this.unreadBytes >= CROWDED;
+  }
+
+  /** Whether further requests are better sent on another one, even if that has to be opened. */
+  get isLastResort(): boolean {
+    return this.turnsAway || this.isCrowded;
   }
 
   /** Whether it can take a request at once. */
   get hasRoom(): boolean {
-    if (this.state !== 'open' || !this.alive || this.isCrowded || this.unaccepted >= this.maxUnaccepted) return false;
+    if (this.state !== 'open' || !this.alive || this.holdsTarget || this.unaccepted >= this.maxUnaccepted) return false;
     return this.streams.size < Math.min(this.maxStreams, this.owner.streamLimit);
   }
 
@@ -372,9 +389,9 @@ export class UpstreamSession implements StreamOwner, SessionOwner, DirectReader 
 
   /** Those of its responses that give it room if they end, and have been unread since before `time`. */
   unreadBefore(time: number): UpstreamStream[] {
-    const { isCrowded } = this;
+    const { holdsTarget } = this;
     if (this.state !== 'open' || this.admitsNone) return [];
-    return this.unread(time).filter((stream) => !isCrowded || stream.usesWindow);
+    return this.unread(time).filter((stream) => !holdsTarget || stream.usesWindow);
   }
 
   /** Those of its responses that have been unread since before `time`. */

@@ -68,9 +68,10 @@ export class Http2Sessions implements TargetChannel {
     }
     for (const session of [...this.open]) {
       guard(session, session.sweep, now);
-      // Its window may have opened again, or opening another one takes long.
-      this.serveWaiting(session);
+      // It may be read again, or opening another one takes long.
+      if (session.turnsAway || this.mayServe(session)) this.serveWaiting(session);
     }
+    for (const session of this.open) if (session.holdsOthersUp) this.readOn(session, now - UNREAD_MS);
     // A connection that is being opened has its own time limit and notifies the waiting requests of its result.
     if (!this.opening) {
       this.endUnread(now - UNREAD_MS);
@@ -82,10 +83,14 @@ export class Http2Sessions implements TargetChannel {
 
   /** A session was established, one of its streams has ended, or it takes no more requests. */
   readonly capacityChanged = (session: UpstreamSession): void => {
-    if (!session.turnsAway || this.open.size >= MAX_SESSIONS) this.serveWaiting(session);
+    if (this.mayServe(session)) this.serveWaiting(session);
     if (session.wasUseless) this.failed(session.reason);
     else this.openAnother();
   };
+
+  private mayServe(session: UpstreamSession): boolean {
+    return !session.isLastResort || this.open.size >= MAX_SESSIONS;
+  }
 
   private serveWaiting(session: UpstreamSession): void {
     while (session.hasRoom && !this.waiting.empty) {
@@ -135,6 +140,15 @@ export class Http2Sessions implements TargetChannel {
     }
   }
 
+  /** Nothing of a connection is read, also not what other clients wait for: the responses that have been unread for longest give way. */
+  private readOn(session: UpstreamSession, before: number): void {
+    const unread = session.unread(before).filter(({ usesWindow }) => usesWindow);
+    for (const stream of unread.sort((a, b) => a.unreadSince - b.unreadSince)) {
+      guard(stream, stream.giveWay);
+      if (!session.isCrowded) return;
+    }
+  }
+
   makeRoom(now: number): void {
     const unread = [...this.open].flatMap((session) => session.unread(now - UNREAD_MS)).sort((a, b) => a.unreadSince - b.unreadSince);
     for (const stream of unread.slice(0, Math.ceil(unread.length / 2))) guard(stream, stream.giveWay);
@@ -149,13 +163,13 @@ export class Http2Sessions implements TargetChannel {
     return false;
   }
 
-  /** One on which the target has turned a request away is the last resort, if no further one may be opened. */
+  /** One on which the target has turned a request away, or much is unread, is the last resort, if no further one may be opened. */
   private withRoom(): UpstreamSession | null {
     let last: UpstreamSession | null = null;
     for (const session of this.open) {
       if (!session.hasRoom) continue;
-      if (!session.turnsAway) return session;
-      last ??= session;
+      if (!session.isLastResort) return session;
+      if (last === null || session.unreadBytes < last.unreadBytes) last = session;
     }
     return this.open.size < MAX_SESSIONS ? null : last;
   }

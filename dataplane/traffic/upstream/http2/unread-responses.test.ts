@@ -1,18 +1,21 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { advance, settle } from '../../codec/http2/limits/advance.ts';
 import { FrameTargetFixture } from '../../testing/http2/frame-target.ts';
 import { CODE, FLAG, FRAME, Frames, INITIAL_WINDOW, MAX_FRAME, SETTING, word } from '../../testing/http2/frames.ts';
 import { h2c } from '../../testing/http2/upstream.ts';
 import { eventually, get, type ProxyFixture, whenRead } from '../../testing/proxy/test-proxy.ts';
+import { stillness } from '../../testing/stillness.ts';
 
 /** As many connections as are opened to a target. */
 const SESSIONS = 8;
 /** What all streams of a thread may keep without using up the windows of their connections. */
 const KEPT = 134_217_728;
-/** What a target may send on a stream that is not read, and how many of them use up the window of their connection. */
+/** What a target may send on a stream that is not read, and how many of them have their connection be read no more. */
 const STREAM_WINDOW = 262_144;
-const STREAMS = 16;
+const STREAMS = 48;
+/** How many make it one that gets requests only if there is no other. */
+const CROWDING = 15;
 /** Enough for all else to be passed on at once. */
 const PASSED = 80_000;
 const PIECE = Buffer.alloc(MAX_FRAME);
@@ -53,18 +56,34 @@ async function useUp(proxy: ProxyFixture, { connections }: FrameTargetFixture, s
   return client;
 }
 
-test('if clients that do not read have used up the windows of all connections to a target, the oldest of their responses give way', async (t) => {
-  using target = await pouring(SESSIONS * STREAMS);
-  using proxy = await h2c(target);
+/** Streams of other connections keep all that may be kept. */
+async function keepAll(t: TestContext): Promise<void> {
   const others = { advanced: 0 };
-  advance(others, KEPT);
+  await eventually('the end of earlier streams', () => advance(others, KEPT) > 0);
   t.after(() => settle(others, KEPT));
-  using client = await useUp(proxy, target, STREAMS);
+}
+
+test('if nothing is read of any connection to a target because clients do not read, the oldest of their responses give way', async (t) => {
+  using target = await pouring(SESSIONS * (CROWDING + STREAMS));
+  using proxy = await h2c(target);
+  await keepAll(t);
+  const clients = [await useUp(proxy, target, CROWDING)];
+  t.after(() => {
+    for (const client of clients) client[Symbol.dispose]();
+  });
+  const sent = (): number => target.connections.reduce((bytes, { socket }) => bytes + socket.bytesWritten, 0);
+  for (let session = 0; session < SESSIONS; session++) {
+    const client = (await Frames.plain(proxy.port)).greet([INITIAL_WINDOW, 0]);
+    clients.push(client);
+    for (let nth = 0; nth < STREAMS; nth++) client.request(2 * nth + 1);
+    await stillness('the target to be paused', sent);
+  }
   assert.equal(await statusAfter(6, proxy), '503');
   assert.equal(await statusAfter(12, proxy), '204');
-  await client.answered();
-  const ended = client.received.filter(({ type }) => type === FRAME.reset).length;
-  assert.ok(ended > 0 && ended <= STREAMS, `${ended} ended`);
+  for (const client of clients) await client.answered();
+  // On each connection, until so little is unread that it would be preferred again.
+  const ended = clients.flatMap(({ received }) => received).filter(({ type }) => type === FRAME.reset).length;
+  assert.ok(ended > 0 && ended <= SESSIONS * STREAMS, `${ended} ended`);
   assert.deepEqual(proxy.targetChanges(), []);
 });
 
@@ -112,6 +131,16 @@ test('no response gives way if the target accepts no request any more', async ()
     await connection.answered();
   }
   assert.equal(await statusAfter(18, proxy), '503');
+  await client.answered();
+  assert.equal(client.received.filter(({ type }) => type === FRAME.reset).length, 0);
+});
+
+test('connections with much unread take requests if no further one may be opened', async (t) => {
+  using target = await pouring(SESSIONS * CROWDING);
+  using proxy = await h2c(target);
+  await keepAll(t);
+  using client = await useUp(proxy, target, CROWDING);
+  assert.equal(await statusAfter(6, proxy), '204');
   await client.answered();
   assert.equal(client.received.filter(({ type }) => type === FRAME.reset).length, 0);
 });

@@ -261,6 +261,27 @@ test('a request does not wait for a burst of handshakes that began before it', a
   await eventually('all others', () => greeted === burst.length);
 });
 
+test('the time limits do not include the wait behind other handshakes', async (t) => {
+  using upstream = await UpstreamFixture.serving(ok('x'));
+  using proxy = await secureProxy(upstream, 'a.test');
+  await proxy.certify(certificate('a.test'));
+  const hello = await helloFor('a.test');
+  const burst = await Promise.all(Array.from({ length: 200 }, () => Wire.to(proxy.securePort)));
+  t.after(() => {
+    for (const { socket } of burst) socket.destroy();
+  });
+  for (let part = 0; part < 5; part++) await whenRead();
+  let greeted = 0;
+  for (const { socket } of burst) {
+    socket.once('data', () => greeted++);
+    socket.write(hello);
+  }
+  await eventually('the first of them', () => greeted > 0);
+  proxy.clock.pass(5_000);
+  assert.ok(greeted < burst.length, 'others wait');
+  await eventually('all of them', () => greeted === burst.length);
+});
+
 test('a ClientHello times out after 5 s, and the rest of a handshake after 10 s', async () => {
   using upstream = await UpstreamFixture.serving(ok('x'));
   using proxy = await secureProxy(upstream, 'a.test');

@@ -162,6 +162,8 @@ export class TlsHandshake implements AcceptedReader {
   private enqueue(presented: PresentedCertificate, hello: Hello): void {
     this.waitsFor = null;
     this.queued = true;
+    // The client has done its part: that others come before it is not its fault.
+    this.deadline = NEVER;
     this.tools.runQueue.add({ run: () => guard<TlsHandshake, PresentedCertificate, Hello>(this, this.startHandshake, presented, hello) });
   }
 

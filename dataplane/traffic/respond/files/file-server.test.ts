@@ -288,8 +288,8 @@ test('the ETag of a file that has just been written is weak', async () => {
 });
 
 test('a file whose time a build tool has set, the same for all files, is not mistaken for the one that it replaces', async () => {
-  // Tools for images and packages use 1970, 1980 or 1985, or the beginning of 2000 or 2023.
-  for (const time of [0, 1, 315_532_801, 499_162_500, 946_684_800, 1_672_560_000]) {
+  // Tools for images and packages use 1970, 1980 or 1985, or the beginning of 2000 or 2023, also of Tokyo, Berlin or Delhi.
+  for (const time of [0, 1, 315_532_801, 499_162_500, 946_684_800, 1_672_560_000, 946_652_400, 946_681_200, 1_672_511_400]) {
     const replace = (content: string) => {
       fs.writeFileSync(path.join(root, 'built.html.new'), content);
       fs.utimesSync(path.join(root, 'built.html.new'), time, time);
@@ -302,7 +302,7 @@ test('a file whose time a build tool has set, the same for all files, is not mis
     assert.equal(statusOf(await ask('/built.html', known)), 304);
     await eventually('a new time of the file system', () => replace('app-2b.js') !== first);
     assert.equal((await ask('/built.html', known)).body, 'app-2b.js');
-    assert.doesNotMatch(field(head, 'last-modified') ?? '', / (?:19[78]|Jan 20)/);
+    assert.notEqual(Date.parse(field(head, 'last-modified') ?? ''), 1_000 * time);
   }
 });
 

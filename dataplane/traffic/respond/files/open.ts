@@ -21,7 +21,9 @@ export type OpenFile = {
 export const SETTLED = 2_000;
 
 const FIRST_TRUE_TIME = BigInt(Date.UTC(1990, 0)) * 1_000_000n;
-const HOUR_NS = 3_600_000_000_000n;
+/** Time zones differ by quarters of an hour, the first one by 14 hours from UTC (ns, ms). */
+const QUARTER_NS = 900_000_000_000n;
+const FIRST_ZONE_MS = 50_400_000;
 
 /**
  * Whether a time (ns since 1970) is one that tools for images and packages set for all files and versions: some use 1970, 1980 or 1985,
@@ -29,10 +31,12 @@ const HOUR_NS = 3_600_000_000_000n;
  */
 function isMadeUp(time: bigint): boolean {
   if (time < FIRST_TRUE_TIME) return true;
-  if (time % HOUR_NS !== 0n) return false;
-  const date = new Date(Number(time / 1_000_000n));
-  return date.getUTCMonth() === 0 && date.getUTCDate() === 1;
+  if (time % QUARTER_NS !== 0n) return false;
+  const ms = Number(time / 1_000_000n);
+  return isNewYear(new Date(ms)) || isNewYear(new Date(ms + FIRST_ZONE_MS));
 }
+
+const isNewYear = (date: Date): boolean => date.getUTCMonth() === 0 && date.getUTCDate() === 1;
 
 /** Whether it is the same file, which has not changed. */
 export const isSameFile = (one: fs.BigIntStats, other: fs.BigIntStats): boolean =>

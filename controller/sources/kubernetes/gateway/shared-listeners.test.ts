@@ -147,6 +147,36 @@ test('a younger Gateway of another namespace presents no certificate for the hos
   assert.deepEqual(servedWith(moved).presented, ['odd']);
 });
 
+/** A Gateway for HTTPS at port 443 and HTTP, and the route of a redirect at its listener for HTTP. */
+function redirecting(hostname: string | undefined, requires: boolean) {
+  const { spec, ...rest } = gatewayOf('infra', { port: 443, ...(hostname && { hostname }), requires }) as SampleObject & {
+    readonly spec: { readonly listeners: readonly object[] };
+  };
+  const gateway = { ...rest, spec: { ...spec, listeners: [{ name: 'http', protocol: 'HTTP', port: 80 }, ...spec.listeners] } };
+  const at = (sectionName: string) => [{ group: 'gateway.networking.k8s.io', kind: 'Gateway', name: 'g', sectionName }];
+  const filters = [{ type: 'RequestRedirect', requestRedirect: { scheme: 'https' } }];
+  const redirect = (hostnames?: string[]) => ({
+    name: 'infra/redirect',
+    spec: { parentRefs: at('http'), hostnames, rules: [{ filters }] },
+  });
+  const { spec: own, ...route } = routeOf('infra') as SampleObject & { readonly spec: object };
+  return { gateway, redirect, route: { ...route, spec: { ...own, parentRefs: at('https') } } };
+}
+
+test('a younger Gateway of another namespace presents no certificate for a host whose first route is a redirect to HTTPS', () => {
+  for (const [hostname, presented] of [[undefined, []] as const, ['*.test', ['infra']] as const])
+    for (const port of [443, 8_443]) {
+      const { gateway, redirect, route } = redirecting(hostname, false);
+      const odd = gatewayOf('odd', { port, hostname: 'admin.test', requires: false });
+      // Both are older than the Gateway that names their host.
+      const httpRoutes = [redirect(['admin.test']), route].map((one, at) => ({
+        ...one,
+        metadata: { creationTimestamp: `202${at}-01-01T00:00:00Z` },
+      }));
+      assert.deepEqual(servedWith({ gateways: [gateway, odd], httpRoutes }).presented, presented, `${hostname} ${port}`);
+    }
+});
+
 test('a younger Gateway of another namespace decides nothing about the TLS of an Ingress’s host', () => {
   const own = { whose: [null, null, null, null], redirect: undefined, ports: undefined };
   for (const hasRoute of [false, true])

@@ -71,6 +71,7 @@ export function gatewayHost(
   const allLists = all.map(({ listeners }) => rules.rulesFor(name, listeners));
   const isOfOther = other !== undefined && isOlderThanAll(other.meta, name, all, allLists);
   const isOwn = isOfOther ? listenersOf(other.meta, name, rules, allLists) : ownListeners(name, rules, all, allLists);
+  const isBeside = isOfOther ? isOwn : besideOwn(all, isOwn);
   const usual = isShared ? requiredBy(all.flatMap(({ listeners }) => listeners.filter(isOwn))) : undefined;
   const owned = all.map((one, at) => ({ ...one, isOwn: isOfOther ? isOwn : ownersAt(one, name, rules, allLists[at] ?? []) }));
   const { found, conflicting, rules: clients } = clientRules(owned, usual, isOwn, map);
@@ -84,14 +85,14 @@ export function gatewayHost(
   );
   const { blocks, refused } = knownBlocks(lists, { places, isShared }, map, backends);
   const listeners = [...new Set(found.flatMap((one) => one.listeners))].sort((a, b) => Number(isOwn(b)) - Number(isOwn(a)));
-  const own = listeners.filter(isOwn);
-  const isOwnSecret = own.some(({ secrets }) => secrets.length > 0);
+  const own = [isOwn, isBeside].map((isOne) => listeners.filter(isOne)).find((some) => some.some(({ secrets }) => secrets.length > 0));
+  const isOwnSecret = own !== undefined;
   const isLeft = !isOwnSecret && isOfOther && other?.hasHttps === true;
-  const presenting = isLeft ? null : presentingAmong(name, isOwnSecret ? own : listeners);
+  const presenting = isLeft ? null : presentingAmong(name, own ?? listeners);
   // Where the owner's listeners are for every host, they present their default certificates.
   const isHidden = (bound: BoundListener): boolean =>
     presenting === null
-      ? isLeft || (isOwnSecret && bound.listener.hostname !== null && !isOwn(bound))
+      ? isLeft || (own !== undefined && bound.listener.hostname !== null && !own.includes(bound))
       : !bound.secrets.some((secret) => presenting.secrets.includes(secret));
   return {
     ...{ name, blocks, refused, isOfOther, listeners, conflicting, isOwnSecret },
@@ -133,6 +134,12 @@ const ownersAt = ({ listeners: [oldest] }: Place, name: Hostname, rules: HostRul
   list.every(({ isRefused }) => isRefused)
     ? (bound) => bound.gateway === oldest?.gateway
     : listenersOfRoute(name, rules, oldestMatch([list]));
+
+/** Those of a namespace that has own ones: the oldest route of a host may be attached to one of several only, such as the one for HTTP. */
+function besideOwn(places: readonly Place[], isOwn: IsOwn): IsOwn {
+  const namespaces = new Set(places.flatMap(({ listeners }) => listeners.filter(isOwn).map(({ owner }) => owner.meta.namespace)));
+  return ({ owner }) => namespaces.has(owner.meta.namespace);
+}
 
 /**
  * Those of the oldest route that is accepted; all if there is none. If a listener of another namespace is for exactly this host, and older than

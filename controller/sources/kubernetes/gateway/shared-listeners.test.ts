@@ -177,6 +177,13 @@ test('a younger Gateway of another namespace presents no certificate for a host 
     }
 });
 
+test('an Ingress that is not accepted requires no client certificate where another route of the host’s Gateway redirects to HTTPS', () => {
+  const { gateway, redirect, route } = redirecting('admin.test', true);
+  const younger = [ingressOf('odd/web', 'admin.test', 'app', { 'sluice.dev/ip_filter': 'allow nobody' })];
+  const { whose } = servedWith({ gateways: [gateway], httpRoutes: [redirect(), route], younger });
+  assert.deepEqual(whose, [null, 'infra', 'infra', 'infra']);
+});
+
 test('a younger Gateway of another namespace decides nothing about the TLS of an Ingress’s host', () => {
   const own = { whose: [null, null, null, null], redirect: undefined, ports: undefined };
   for (const hasRoute of [false, true])

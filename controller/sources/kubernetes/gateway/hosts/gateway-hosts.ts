@@ -74,7 +74,8 @@ export function gatewayHost(
   const isBeside = isOfOther ? isOwn : besideOwn(all, isOwn);
   const usual = isShared ? requiredBy(all.flatMap(({ listeners }) => listeners.filter(isOwn))) : undefined;
   const owned = all.map((one, at) => ({ ...one, isOwn: isOfOther ? isOwn : ownersAt(one, name, rules, allLists[at] ?? []) }));
-  const { found, conflicting, rules: clients } = clientRules(owned, usual, isOwn, map);
+  // What is not accepted serves nothing, so nothing has to be protected at the other places of the owner, such as one with a redirect.
+  const { found, conflicting, rules: clients } = clientRules(owned, usual, other === undefined ? isBeside : isOwn, map);
   const lists = conflicting.length === 0 ? allLists : found.map(({ listeners }) => rules.rulesFor(name, listeners));
   const places = found.map(
     ({ place, listeners }, index): ServedPlace => ({

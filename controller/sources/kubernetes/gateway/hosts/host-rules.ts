@@ -146,11 +146,17 @@ export class HostRules {
     return namespace !== bound.owner.meta.namespace && routes.some(isEarlier);
   }
 
-  /** The listeners for HTTPS at a place that are for exactly this host, and the routes that name it there. */
+  /**
+   * The listeners for HTTPS at a place that are for exactly this host, and the routes that name it there. A route counts although a listener of
+   * its namespace has taken the host from it: those who move to a Gateway of their own keep their host.
+   */
   namingHttps(name: Hostname, place: ListenAddress): NamingObject[] {
     const key = this.keyOf(place);
-    const at = this.listeners.get(key)?.byName;
-    const https = at ? this.servingAt(key, at, coveringNames(name)).filter(({ listener }) => listener.protocol === 'HTTPS') : [];
+    const at: ByName = this.listeners.get(key)?.byName ?? new Map();
+    const names = coveringNames(name);
+    const https = names
+      .flatMap((covering) => at.get(covering) ?? [])
+      .filter((bound) => bound.listener.protocol === 'HTTPS' && !this.isIsolated(bound, names, at, this.passing.get(key)));
     const listeners = https.filter(({ listener }) => listener.hostname === name).map((bound) => ({ meta: bound.owner.meta, bound }));
     return [
       ...listeners,

@@ -35,7 +35,7 @@ function routed(wanted: string, ...objects: readonly Sample[]) {
       ...{ gateways: of('gateways'), httpRoutes: of('httpRoutes'), tlsRoutes: of('tlsRoutes') },
       services: apps.map(({ service }) => service),
       slices: apps.map(({ slice }) => slice),
-      secrets: ['infra', 'odd'].map((namespace) => ({ name: `${namespace}/pair`, data: { 'tls.crt': crt, 'tls.key': key } })),
+      secrets: ['infra', 'odd', 'shop'].map((namespace) => ({ name: `${namespace}/pair`, data: { 'tls.crt': crt, 'tls.key': key } })),
     }),
   );
   return { host: routes.find(({ domain }) => domain === wanted), problems };
@@ -101,4 +101,13 @@ test('a more specific listener of another namespace takes no connections from an
   assert.deepEqual(passedOn(wide, shop, ...taking.slice(0, 1)), [SHOP]);
   assert.deepEqual(passedOn(wide, ...taking, shop), [ODD]);
   assert.deepEqual(passedOn(wide, shop, gateway('shop/g', { ...PASSING, hostname: 'a.test' })), ['closed']);
+});
+
+test('a host of a route that ends TLS is not passed on by others once its namespace has a more specific listener for it', () => {
+  const passing = [gateway('odd/g', { ...PASSING, hostname: 'a.test' }), tlsRoute('odd/r', 'odd', 'a.test')] as const;
+  const [wide, shop] = [gateway('infra/g', HTTPS), route('shop/r', 'infra')];
+  const own = gateway('shop/g', { ...HTTPS, hostname: 'a.test' });
+  assert.equal(passedOn(wide, shop, ...passing), undefined);
+  assert.equal(passedOn(wide, shop, ...passing, own), undefined);
+  assert.deepEqual(passedOn(wide, ...passing, shop, own), [ODD]);
 });

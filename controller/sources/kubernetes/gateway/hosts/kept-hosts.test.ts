@@ -11,13 +11,14 @@ const HTTPS = { name: 'https', protocol: 'HTTPS', port: 443, allowedRoutes: all,
 const PASSING = { name: 'passing', protocol: 'TLS', port: 443, hostname: '*.test', tls: { mode: 'Passthrough' }, allowedRoutes: all };
 
 const gateway = (name: string, ...listeners: object[]) => ['gateways', { name, spec: { gatewayClassName: 'sluice', listeners } }] as const;
-const spec = (hostname: string, namespace: string) => ({
-  parentRefs: [{ group: 'gateway.networking.k8s.io', kind: 'Gateway', namespace, name: 'g' }],
+const spec = (hostname: string, namespace: string, name = 'g') => ({
+  parentRefs: [{ group: 'gateway.networking.k8s.io', kind: 'Gateway', namespace, name }],
   hostnames: [hostname],
   rules: [{ backendRefs: [{ name: 'app', port: 80 }] }],
 });
 const route = (name: string, parent: string) => ['httpRoutes', { name, spec: spec('a.test', parent) }] as const;
-const tlsRoute = (name: string, parent: string, hostname: string) => ['tlsRoutes', { name, spec: spec(hostname, parent) }] as const;
+const tlsRoute = (name: string, parent: string, hostname: string, of?: string) =>
+  ['tlsRoutes', { name, spec: spec(hostname, parent, of) }] as const;
 
 const { certificate, privateKey } = await makePair(['a.test']);
 const [crt, key] = [certificate, privateKey].map((text) => Buffer.from(text).toString('base64'));
@@ -110,4 +111,12 @@ test('a host of a route that ends TLS is not passed on by others once its namesp
   assert.equal(passedOn(wide, shop, ...passing), undefined);
   assert.equal(passedOn(wide, shop, ...passing, own), undefined);
   assert.deepEqual(passedOn(wide, ...passing, shop, own), [ODD]);
+});
+
+test('a younger route of another namespace that ends TLS does not keep the owner of a host from passing its connections on', () => {
+  const passing = [gateway('shop/p', { ...PASSING, hostname: 'a.test' }), tlsRoute('shop/t', 'shop', 'a.test', 'p')] as const;
+  const [wide, odd] = [gateway('infra/g', HTTPS), route('odd/r', 'infra')];
+  const own = gateway('shop/g', { ...HTTPS, hostname: 'a.test' });
+  assert.deepEqual(passedOn(own, wide, odd, ...passing), [SHOP]);
+  assert.equal(passedOn(wide, odd, own, ...passing), undefined);
 });

@@ -153,7 +153,7 @@ function entriesFor(
 }
 
 /**
- * Whether a host belongs to an older object of another namespace that names it too. `first` is the oldest of the listeners `here`, to any of
+ * Whether a host belongs to an object of another namespace, because that is the oldest that names it. `first` is the oldest of the listeners `here`, to any of
  * which the route may be attached.
  */
 function isOfOther(
@@ -166,7 +166,8 @@ function isOfOther(
   const isNamed = route !== undefined && here.some(({ routes }) => routes.get(name)?.includes(route));
   const naming = [...(first.listener.hostname === name ? [first.owner] : []), ...(isNamed ? [route] : [])];
   const { namespace } = (route ?? first.owner).meta;
-  return others.some(({ meta }) => meta.namespace !== namespace && naming.every((one) => byAge({ meta }, one) < 0) && naming.length > 0);
+  const [oldest] = [...others].sort(byAge);
+  return oldest !== undefined && oldest.meta.namespace !== namespace && naming.length > 0 && naming.every((one) => byAge(oldest, one) < 0);
 }
 
 const whyLost = (name: Hostname, { listener }: BoundListener, what: string, owner: string): string =>

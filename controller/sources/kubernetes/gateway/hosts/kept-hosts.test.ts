@@ -120,3 +120,12 @@ test('a younger route of another namespace that ends TLS does not keep the owner
   assert.deepEqual(passedOn(own, wide, odd, ...passing), [SHOP]);
   assert.equal(passedOn(wide, odd, own, ...passing), undefined);
 });
+
+test('a host whose connections are passed on stays with its namespace once that has a more specific listener for it', () => {
+  const [wide, shop] = [gateway('infra/g', PASSING), tlsRoute('shop/r', 'infra', 'a.test')];
+  const ending = gateway('odd/g', { ...HTTPS, hostname: 'a.test' });
+  const own = [gateway('shop/g', { ...PASSING, hostname: 'a.test' }), tlsRoute('shop/t', 'shop', 'a.test')] as const;
+  assert.deepEqual(passedOn(wide, shop, ending), [SHOP]);
+  assert.deepEqual(passedOn(wide, shop, ending, ...own), [SHOP]);
+  assert.equal(passedOn(wide, ending, shop, ...own), undefined);
+});

@@ -140,7 +140,8 @@ function entriesFor(
     const [first] = here;
     if (first === undefined) return [];
     const others = endingAt(name, placeOf(first));
-    const isLost = isOfOther(name, first.bound, here, route, others);
+    const all = list.filter((one) => !isIsolated(one, names, ending)).flatMap((one) => one.routes.get(name) ?? []);
+    const isLost = isOfOther(name, first.bound, route, all, others);
     for (const { bound } of here) {
       if (!isLost) serving.add(bound);
       else lost.push({ bound, name, why: whyLost(name, bound, 'does not pass its connections on', 'an older object that ends TLS') });
@@ -153,19 +154,19 @@ function entriesFor(
 }
 
 /**
- * Whether a host belongs to an object of another namespace, because that is the oldest that names it. `first` is the oldest of the listeners `here`, to any of
- * which the route may be attached.
+ * Whether the oldest object that names a host too is of another namespace, and older than those of the namespace that would pass its connections
+ * on. `first` is the oldest of the listeners that have the host, and `all` are the routes that name it at the place, to any of its listeners.
  */
 function isOfOther(
   name: Hostname,
   first: BoundListener,
-  here: readonly Passing[],
   route: TlsRoute | undefined,
+  all: readonly TlsRoute[],
   others: readonly NamingObject[],
 ): boolean {
-  const isNamed = route !== undefined && here.some(({ routes }) => routes.get(name)?.includes(route));
-  const naming = [...(first.listener.hostname === name ? [first.owner] : []), ...(isNamed ? [route] : [])];
   const { namespace } = (route ?? first.owner).meta;
+  // A route counts although a listener of its namespace has taken the host from it: those who move to a Gateway of their own keep their host.
+  const naming = [...(first.listener.hostname === name ? [first.owner] : []), ...all.filter(({ meta }) => meta.namespace === namespace)];
   const [oldest] = [...others].sort(byAge);
   return oldest !== undefined && oldest.meta.namespace !== namespace && naming.length > 0 && naming.every((one) => byAge(oldest, one) < 0);
 }

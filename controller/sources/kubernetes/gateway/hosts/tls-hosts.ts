@@ -140,7 +140,10 @@ function entriesFor(
     const [first] = here;
     if (first === undefined) return [];
     const others = endingAt(name, placeOf(first));
-    const all = list.filter((one) => !isIsolated(one, names, ending)).flatMap((one) => one.routes.get(name) ?? []);
+    const all = list.flatMap((one) => {
+      const naming = one.routes.get(name);
+      return naming === undefined || isIsolated(one, names, ending) ? [] : naming;
+    });
     const isLost = isOfOther(name, first.bound, route, all, others);
     for (const { bound } of here) {
       if (!isLost) serving.add(bound);

@@ -62,6 +62,27 @@ test('an engine that restarts with a new socket is followed again', async (t) =>
   await next('a.example=healthy c.example=healthy b.example=nowhere');
 });
 
+test('an engine that was away for long is listed within a moment of its return, as containers may have each other’s addresses', async (t) => {
+  let waits = 0;
+  const hurried: Clock = {
+    ...systemClock,
+    after: (ms, task) => {
+      if (ms > 250) return () => undefined;
+      waits++;
+      return systemClock.after(0, task);
+    },
+  };
+  const { engine, next, listen } = await started(t, hurried);
+  engine.run(app(1));
+  await next('a.example=healthy');
+  await engine.stop();
+  waits = 0;
+  while (waits < 20) await wait(1);
+  engine.change(fakeId(1), { health: 'unhealthy' });
+  await listen();
+  await next('a.example=unhealthy');
+});
+
 test('an empty list after a failure counts only if a second one confirms it five seconds later', async (t) => {
   const { engine, next, listen, snapshots } = await started(t);
   engine.run(app(1));

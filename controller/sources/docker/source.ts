@@ -34,6 +34,12 @@ export type DockerSourceOptions = {
 /** How many containers that can't be inspected are reported. */
 const MAX_UNREADABLE = 100;
 
+/**
+ * The time between attempts to reach the engine (ms): once it is back, containers may have each other's addresses, and requests go to the
+ * wrong ones until it is listed.
+ */
+const UNREACHED_RETRY_MS = 250;
+
 /** Containers as a source of routes. Nothing is listed until a data plane has reported its addresses. */
 export function createDockerSource({ settings, clock, random, log, translate = toRoutes }: DockerSourceOptions): Source {
   const engine = createEngine(settings.engine, clock);
@@ -136,7 +142,7 @@ export function createDockerSource({ settings, clock, random, log, translate = t
           emitSnapshot(failure);
         }
         isListed = false;
-        await sleep(clock, backoff.next(), signal);
+        await sleep(clock, error.isUnreached ? UNREACHED_RETRY_MS : backoff.next(), signal);
       }
     }
     emit = undefined;

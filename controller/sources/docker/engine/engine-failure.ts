@@ -8,10 +8,13 @@ export class EngineFailure extends Error {
    * general.
    */
   readonly isOfRequest: boolean;
+  /** Whether the engine was not even reached, so that trying again costs next to nothing. */
+  readonly isUnreached: boolean;
 
-  constructor(message: string, isOfRequest = false) {
+  constructor(message: string, { isOfRequest = false, isUnreached = false } = {}) {
     super(message);
     this.isOfRequest = isOfRequest;
+    this.isUnreached = isUnreached;
   }
 }
 
@@ -43,10 +46,9 @@ export function engineFailure(address: EngineAddress, what: string, error: unkno
     return new EngineFailure(
       `the container engine at ${where} expects TLS, which is not supported: name its socket, or tcp://HOST:PORT of a socket proxy on a private network, with --docker`,
     );
-  return new EngineFailure(
-    `the container engine at ${where} could not ${what}: ${reason}`,
-    typeof statusCode === 'number' || error instanceof LateResponse,
-  );
+  return new EngineFailure(`the container engine at ${where} could not ${what}: ${reason}`, {
+    isOfRequest: typeof statusCode === 'number' || error instanceof LateResponse,
+  });
 }
 
 function byCode(address: EngineAddress, where: string, code: string): string | undefined {

@@ -80,7 +80,9 @@ export function createEngine(address: EngineAddress, clock: Clock): Engine {
         return session(tools, new Docker({ ...options, version: `v${version}` }), agent);
       } catch (error) {
         stop();
-        throw error;
+        throw error instanceof EngineFailure
+          ? new EngineFailure(error.message, { isOfRequest: error.isOfRequest, isUnreached: true })
+          : error;
       } finally {
         signal?.removeEventListener('abort', stop);
       }

@@ -83,6 +83,20 @@ test('an engine that was away for long is listed within a moment of its return, 
   await next('a.example=unhealthy');
 });
 
+test('the first list after that takes effect at once, and other first lists do not', async (t) => {
+  const { engine, next, listen, snapshots } = await started(t, systemClock, toRoutes);
+  assert.ok(snapshots.every(({ snapshot }) => snapshot.kind === 'listed' && !snapshot.urgent));
+  engine.run({ ...app(1), health: 'healthy' });
+  await next('a.example=healthy');
+  await engine.stop();
+  while (snapshots.at(-1)?.snapshot.kind !== 'failed') await wait(5);
+  engine.change(fakeId(1), { address: '172.18.0.3' });
+  await listen();
+  const { snapshot } = await next('a.example=healthy');
+  assert.ok(snapshot.kind === 'listed' && snapshot.urgent);
+  assert.equal(snapshot.routes[0]?.upstreams[0]?.address, '172.18.0.3:80');
+});
+
 test('an empty list after a failure counts only if a second one confirms it five seconds later', async (t) => {
   const { engine, next, listen, snapshots } = await started(t);
   engine.run(app(1));

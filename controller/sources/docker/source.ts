@@ -109,10 +109,12 @@ export function createDockerSource({ settings, clock, random, log, translate = t
     changed: (isLoss) => publish(isLoss),
     synced: () => {
       if (!isListed) log.info({ engine: engine.where, containers: store.size }, 'containers are discovered');
+      // Another container may have the address of one by now.
+      const mayBeLoss = !isListed && listing !== undefined;
       isListed = true;
       lost.clear();
       networks.locate(store.summaries());
-      publish();
+      publish(mayBeLoss);
     },
   });
 

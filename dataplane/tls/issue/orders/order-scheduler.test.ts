@@ -121,6 +121,19 @@ describe('a wanted name', () => {
     );
   });
 
+  test('that is removed and added again while its order runs is not ordered twice, and waits if that fails', async () => {
+    const scene = new Scene();
+    scene.issuer.setNames(['a.test']);
+    scene.issuer.setNames([]);
+    scene.issuer.setNames(['a.test']);
+    assert.equal(scene.orders.length, 1);
+    await scene.settle(new IssueError('validation', 'no'));
+    scene.clock.pass(59_000);
+    assert.equal(scene.orders.length, 1);
+    scene.clock.pass(1_000);
+    assert.equal(scene.orders.length, 2);
+  });
+
   test('is not renewed once it is no longer wanted', async () => {
     const scene = new Scene();
     scene.issuer.setNames(['a.test']);

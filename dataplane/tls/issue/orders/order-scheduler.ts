@@ -61,7 +61,7 @@ export type OrderSchedulerTools = {
 /** The result of an order: a certificate, or the kind of failure. */
 export type OrderResult = 'issued' | 'renewed' | IssueFailureKind;
 
-type Entry = { cancel: () => void; ordering: boolean };
+type Entry = { cancel: () => void };
 
 /** Decides when each name's certificate is ordered, renewed or retried. All orders start here. */
 export class OrderScheduler {
@@ -74,7 +74,8 @@ export class OrderScheduler {
   /** Names in the queue whose order was requested. */
   private readonly requested = new Set<string>();
   private readonly uncertified = new Set<string>();
-  private running = 0;
+  /** Names whose order is in progress, perhaps removed since, or even added again. */
+  private readonly ordering = new Set<string>();
   /** Consecutive failures to reach the authority. While there are any, only one order at a time probes whether it is back. */
   private unreachable = 0;
   /** Consecutive orders that reached a rate limit. */
@@ -102,7 +103,7 @@ export class OrderScheduler {
     for (const name of wanted) {
       if (this.entries.has(name)) continue;
       another = true;
-      this.entries.set(name, { cancel: () => undefined, ordering: false });
+      this.entries.set(name, { cancel: () => undefined });
       this.schedule(name);
     }
     return another;
@@ -114,7 +115,7 @@ export class OrderScheduler {
     const entry = this.entries.get(name);
     if (entry === undefined || this.paused || (attempt === null && !this.queue.has(name))) return false;
     // An order in progress needs no retry.
-    if (entry.ordering) return true;
+    if (this.ordering.has(name)) return true;
     if (attempt !== null) this.tools.attempts.set(name, { ...attempt, nextTry: this.tools.clock.now(), delay: 0 });
     this.cancelBackoff?.();
     this.cancelBackoff = null;
@@ -159,7 +160,7 @@ export class OrderScheduler {
   /** `next`: if it is due, it is ordered before the others. */
   private schedule(name: string, next = false): void {
     const entry = this.entries.get(name);
-    if (entry === undefined || entry.ordering || this.paused) return;
+    if (entry === undefined || this.ordering.has(name) || this.paused) return;
     entry.cancel();
     const { clock } = this.tools;
     const held = this.tools.current(name);
@@ -211,18 +212,15 @@ export class OrderScheduler {
 
   private startOrders(): void {
     const most = this.unreachable > 0 || this.isLimitShared ? 1 : MAX_CONCURRENT_ORDERS;
-    if (this.cancelBackoff !== null || this.running >= most) return;
+    if (this.cancelBackoff !== null || this.ordering.size >= most) return;
     for (const name of this.isLimitShared ? this.renewalsFirst() : this.queue) {
-      if (this.running >= most || this.paused) return;
+      if (this.ordering.size >= most || this.paused) return;
       this.queue.delete(name);
       this.requested.delete(name);
-      const entry = this.entries.get(name);
-      if (entry === undefined || entry.ordering) continue;
-      entry.ordering = true;
-      this.running++;
+      if (!this.entries.has(name) || this.ordering.has(name)) continue;
+      this.ordering.add(name);
       void this.order(name).finally(() => {
-        this.running--;
-        entry.ordering = false;
+        this.ordering.delete(name);
         this.schedule(name);
         this.startOrders();
       });

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
+import type { ServerResponse } from 'node:http';
 import { test } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
 import { type Clock, systemClock } from '../../../shared/runtime/clock.ts';
 import { translate as toRoutes } from './routes/translate.ts';
-import { started, withEngine } from './testing/docker-source.ts';
-import { fakeId, listingOf } from './testing/fake-container.ts';
+import { gist, started, withEngine } from './testing/docker-source.ts';
+import { fakeId, inspectionOf, listingOf } from './testing/fake-container.ts';
 import { RESYNC_MS } from './watch/reflector.ts';
 
 const app = (number: number, domain = 'a.example') => ({ id: fakeId(number), name: `app-${number}`, labels: { 'sluice.domain': domain } });
@@ -201,6 +202,27 @@ test('a list from before that does not bring its address there back while the in
   await next('a.example=healthy');
   engine.run({ ...app(3, 'b.example'), health: 'healthy', address: '172.18.0.4' });
   await next('a.example=healthy b.example=healthy');
+});
+
+test('a container that leaves a network while it is inspected for the first time is not used there', async (t) => {
+  const { engine, next, snapshots } = await started(t, systemClock, toRoutes);
+  const first = Promise.withResolvers<ServerResponse>();
+  engine.intercept = (path, response) => {
+    if (path !== `/containers/${fakeId(1)}/json`) return false;
+    first.resolve(response);
+    return true;
+  };
+  const before = engine.run({ ...app(1), health: 'healthy' });
+  const response = await first.promise;
+  engine.change(fakeId(1), { address: '' });
+  engine.tellNetwork('disconnect', fakeId(1), 'shop-id');
+  engine.run({ ...app(2, 'b.example'), health: 'healthy', address: '172.18.0.3' });
+  await next('b.example=healthy');
+  engine.intercept = () => false;
+  response.setHeader('content-type', 'application/json');
+  response.end(JSON.stringify(inspectionOf(before)));
+  await next('a.example=nowhere b.example=healthy');
+  assert.ok(!snapshots.some(({ snapshot }) => gist(snapshot).includes('a.example=healthy')));
 });
 
 test('only read requests were sent in all tests', async (t) => {

@@ -76,6 +76,11 @@ export class ContainerStore {
     return this.entries.get(id)?.container;
   }
 
+  /** Whether it has a label as far as is known, or is being inspected for the first time. */
+  isOurs(id: string): boolean {
+    return this.entries.has(id) || this.inspections.has(id);
+  }
+
   get size(): number {
     return this.entries.size;
   }

@@ -156,7 +156,7 @@ export class Reflector {
     const [oldest] = this.seenEvents.size > MAX_SEEN_EVENTS ? this.seenEvents : [];
     if (oldest !== undefined) this.seenEvents.delete(oldest);
     this.since = event.at;
-    const isOurs = store.get(event.id) !== undefined || (event.labels !== undefined && hasOwnLabel(event.labels));
+    const isOurs = store.isOurs(event.id) || (event.labels !== undefined && hasOwnLabel(event.labels));
     if (isOurs) this.apply(event);
     else if (isDataplane(event.id)) this.relist();
   }

@@ -129,3 +129,20 @@ test('a host whose connections are passed on stays with its namespace once that 
   assert.deepEqual(passedOn(wide, shop, ending, ...own), [SHOP]);
   assert.equal(passedOn(wide, ending, shop, ...own), undefined);
 });
+
+test('a listener that passes connections on closes none for a host that no object names there, but another port or an isolated route', () => {
+  const every = { ...PASSING, hostname: undefined };
+  const wide = gateway('infra/g', { ...HTTPS, hostname: '*.test' }, every);
+  const elsewhere = { ...every, name: 'elsewhere', port: 8_443 };
+  const portsOf = (...objects: readonly Sample[]) =>
+    routed('a.test', ...objects).host?.tls_passthrough?.flatMap(({ ports }) => ports ?? []);
+  const odd = gateway('odd/g', every);
+  assert.equal(portsOf(wide, route('shop/r', 'infra'), odd, tlsRoute('odd/t', 'infra', 'a.test')), undefined);
+  const [kind, { name, ...rest }] = tlsRoute('odd/t', 'odd', 'a.test');
+  const parentRefs = [{ group: 'gateway.networking.k8s.io', kind: 'Gateway', name: 'g', sectionName: 'elsewhere' }];
+  const onOther = [kind, { name, spec: { ...(rest.spec as object), parentRefs } }] as const;
+  for (const hostname of ['a.test', '*.test']) {
+    const ending = gateway('infra/g', { ...HTTPS, hostname });
+    assert.deepEqual(portsOf(ending, route('shop/r', 'infra'), gateway('odd/g', every, elsewhere), onOther), [8_443]);
+  }
+});

@@ -138,7 +138,9 @@ function entriesFor(
     const routes = names.map((one) => here.flatMap((listener) => listener.routes.get(one) ?? []).sort(byAge)[0]);
     const [route] = routes.filter((one) => one !== undefined);
     const [first] = here;
-    if (first === undefined) return [];
+    // A route may name the host at another place only.
+    const isNamed = here.some(({ bound, routes: named }) => bound.listener.hostname === name || named.has(name));
+    if (first === undefined || !isNamed) return [];
     const others = endingAt(name, placeOf(first));
     const all = list.flatMap((one) => {
       const naming = one.routes.get(name);

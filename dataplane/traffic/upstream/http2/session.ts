@@ -1,13 +1,12 @@
 import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import { TurnoverMap } from '../../../../shared/runtime/turnover-map.ts';
-import { RESPONSE_HEADER_BYTES } from '../../../../shared/upstreams/transport.ts';
 import { ResponseHead } from '../../codec/http1/response-head.ts';
-import { ERROR, MAX_WINDOW } from '../../codec/http2/frames/frame.ts';
+import { ERROR } from '../../codec/http2/frames/frame.ts';
 import type { PeerSettings } from '../../codec/http2/frames/settings.ts';
 import type { ResponseBlock } from '../../codec/http2/headers/response-block.ts';
 import { Http2Session } from '../../codec/http2/session.ts';
-import type { SessionLimits, SessionOwner } from '../../codec/http2/session-owner.ts';
+import type { SessionOwner } from '../../codec/http2/session-owner.ts';
 import type { Http2Stream } from '../../codec/http2/stream.ts';
 import type { Exchange } from '../../exchange/exchange.ts';
 import { FAILURE, type Failure } from '../../exchange/failure.ts';
@@ -18,7 +17,7 @@ import { Intake } from '../../io/intake.ts';
 import { ReadBuffer } from '../../io/read-buffer.ts';
 import { connectTo } from '../target/connect.ts';
 import type { Endpoint } from '../target/endpoint.ts';
-import { linesFor } from '../target/limits.ts';
+import { CROWDED, SESSION_LIMITS } from './session-limits.ts';
 import { type StreamOwner, UpstreamStream } from './stream.ts';
 
 /** A session without streams is closed after this time (ms). A target that closes it sooner announces that first (RFC 9113 9.1). */
@@ -36,28 +35,6 @@ const MAX_SERVED = 1_000_000;
 const LAST_BYTES_MS = 5_000;
 /** Node's servers end a connection on which they have turned many requests away: at once, so that a later loss has another reason (ms). */
 const TURNING_AWAY_MS = 1_000;
-
-/**
- * The largest head that any route may allow; each exchange has its own limit. Each field line counts 32 bytes more than its length (RFC
- * 9113 6.5.2).
- */
-const { max: MAX_HEADER_BYTES } = RESPONSE_HEADER_BYTES;
-const MAX_HEADER_LINES = linesFor(MAX_HEADER_BYTES) + 1;
-const LIMITS: SessionLimits = {
-  isServer: false,
-  streams: 0,
-  // Not a size that many bodies have: Node's servers never end a response whose last byte has used up a window, but reset it.
-  streamWindow: 262_147,
-  maxStreamWindow: 1_048_576,
-  // For the same reason it is never what limits a target; instead, nothing more is read of a connection with too much unread.
-  connectionWindow: MAX_WINDOW,
-  maxConnectionWindow: MAX_WINDOW,
-  maxUnread: 8_388_608,
-  fieldList: MAX_HEADER_BYTES + 32 * MAX_HEADER_LINES,
-};
-
-/** With this much unread on it (bytes), a session gets requests only if no further one may be opened. */
-const CROWDED = 2_097_152;
 
 /** The owner of a session. */
 export type UpstreamSessionOwner = {
@@ -188,7 +165,7 @@ export class UpstreamSession implements StreamOwner, SessionOwner, DirectReader 
     socket.setNoDelay(true);
     this.direct = new DirectSocket(socket, this);
     this.intake = new Intake(this.direct, this.endpoint.tools.runQueue, () => this.intake?.readOn());
-    this.http2 = new Http2Session(this, LIMITS);
+    this.http2 = new Http2Session(this, SESSION_LIMITS);
     socket.on('drain', () => guard(this, this.drained));
     // HTTP/2 has no half-closed connections: a target that ends its side does not read either.
     socket.on('end', () => socket.destroy());

@@ -161,6 +161,8 @@ export class TlsHandshake implements AcceptedReader {
 
   private enqueue(presented: PresentedCertificate, hello: Hello): void {
     this.waitsFor = null;
+    // A stream takes over within the read: when it began later, the alert for a missing client certificate could get lost.
+    if (this.tools.tlsServers.needsStream(this.socket, presented)) return this.startHandshake(presented, hello);
     this.queued = true;
     // The client has done its part: that others come before it is not its fault.
     this.deadline = NEVER;

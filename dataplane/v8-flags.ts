@@ -3,8 +3,6 @@ export const TRAFFIC_FLAGS: readonly string[] = [
   // The request path is many small functions: with V8's own limits, a third of these (bytes of bytecode), too few of them are inlined.
   '--max-inlined-bytecode-size=1000',
   '--max-inlined-bytecode-size-cumulative=3000',
-  // Functions that only the start calls often are not worth optimizing: V8's own limit is 400 calls.
-  '--invocation-count-for-maglev=1500',
   // No object of the request path lives long. Those that V8 creates as old ones because earlier ones survived would only be freed by full
   // collections.
   '--no-allocation-site-pretenuring',

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import type { ToParent } from '../runtime/process/parent.ts';
@@ -36,7 +36,7 @@ function played(path: string, argv: readonly string[], heard: (message: ToParent
 test('a child knows its parent and its launcher, and receives the outcome of its request', async (t) => {
   const path = launcher(
     t,
-    `process.on('message', ({ reason }) => { process.stderr.write([reason, process.env.SLUICE_PARENT, process.env.SLUICE_LAUNCHER, process.env.NOTIFY_SOCKET].join()); process.exit(3); });
+    `process.on('message', ({ reason }) => { process.stderr.write([reason, process.env.SLUICE_PARENT, process.env.SLUICE_LAUNCHER, process.env.SLUICE_V8_THREADS, process.env.NOTIFY_SOCKET].join()); process.exit(3); });
      process.send({ kind: 'upgrade', launcher: process.argv[2] });`,
   );
   process.env.NOTIFY_SOCKET = '/none';
@@ -45,7 +45,7 @@ test('a child knows its parent and its launcher, and receives the outcome of its
     assert.deepEqual(message, { kind: 'upgrade', launcher: 'next' });
     child.send({ kind: 'not-upgraded', reason: 'no' });
   });
-  assert.deepEqual([code, err, words], [3, `no,${process.pid},${path},`, err]);
+  assert.deepEqual([code, err, words], [3, `no,${process.pid},${path},${Math.min(4, availableParallelism())},`, err]);
 });
 
 test('a killed child has the exit code that a shell gives it, even if its own child keeps stderr open', async (t) => {

@@ -1,10 +1,10 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { constants } from 'node:os';
+import { availableParallelism, constants } from 'node:os';
 import { NAME } from '../name.ts';
 import { systemClock } from '../runtime/clock.ts';
 import { isToParent, type ToChild, type ToParent } from '../runtime/process/parent.ts';
-import { LAUNCHER_VARIABLE, PARENT_VARIABLE, SUPERVISED_VARIABLE } from '../runtime/process/supervised.ts';
+import { LAUNCHER_VARIABLE, PARENT_VARIABLE, SUPERVISED_VARIABLE, V8_THREADS_VARIABLE } from '../runtime/process/supervised.ts';
 
 /** The working directory of the parent. */
 const DIRECTORY = process.cwd();
@@ -12,6 +12,8 @@ const DIRECTORY = process.cwd();
 const KEPT = 4_096;
 /** A shell's exit code for a program that can't be started. */
 const NOT_STARTED = 127;
+/** V8's threads, of which Node starts four on any machine: on one core, they would take four fifths of it from a thread that answers requests. */
+const V8_THREADS = Math.min(4, availableParallelism());
 /** How long to wait for the rest of stderr after a child has exited (ms). */
 const LAST_WORDS_MS = 500;
 
@@ -114,5 +116,11 @@ function whenEnded(child: ChildProcess, notStarted: (error: Error) => void, ende
 /** Only the parent talks to the service manager. */
 function environment(launcher: string): NodeJS.ProcessEnv {
   const { NOTIFY_SOCKET: _, ...rest } = process.env;
-  return { ...rest, [PARENT_VARIABLE]: `${process.pid}`, [LAUNCHER_VARIABLE]: launcher, [SUPERVISED_VARIABLE]: '1' };
+  return {
+    ...rest,
+    [PARENT_VARIABLE]: `${process.pid}`,
+    [LAUNCHER_VARIABLE]: launcher,
+    [SUPERVISED_VARIABLE]: '1',
+    [V8_THREADS_VARIABLE]: `${V8_THREADS}`,
+  };
 }

@@ -10,11 +10,11 @@ import { Http2Connection } from '../client/http2/connection.ts';
 import { guard, guarded } from '../exchange/faults.ts';
 import { AcceptedSocket } from '../io/accepted-socket.ts';
 import type { NamedDescriptor, PassedSockets } from '../io/passed-sockets.ts';
-import { RunQueue } from '../io/run-queue.ts';
 import type { ClientAuth } from '../policy/client-certificate/client-auth.ts';
 import type { TrafficSettings } from '../protocol.ts';
 import type { Admission } from './admission.ts';
 import type { Certificates, PresentedCertificate } from './certificates.ts';
+import { HandshakeQueue } from './handshake-queue.ts';
 import type { Hello } from './hello.ts';
 import { Ports } from './ports.ts';
 import { ProxyHeaderReader } from './proxy-header.ts';
@@ -58,8 +58,7 @@ export class Listener {
   private readonly connections = new TurnoverMap<OpenConnection, number>();
   /** The `Peer` of each connection that speaks HTTP. */
   private readonly peers = new TurnoverMap<OpenConnection, Peer>();
-  /** Of handshakes only: connections that share the other one do not wait for a burst of them. */
-  private readonly handshakes = new RunQueue();
+  private readonly handshakes: HandshakeQueue;
   /** Handshakes that wait for a certificate. */
   private readonly waiting = new Set<TlsHandshake>();
   private trusts: (address: string) => boolean = () => false;
@@ -76,6 +75,7 @@ export class Listener {
       speaksHttp2: (connection, socket) => this.switchToHttp2(connection, socket),
       closed: (connection) => this.closed(connection),
     };
+    this.handshakes = new HandshakeQueue(tools.monotonic);
     this.admission = admission;
     this.certificates = certificates;
     this.clientAuthOf = clientAuthOf;
@@ -273,7 +273,7 @@ export class Listener {
         return may;
       },
       tlsServers: this.tlsServers,
-      runQueue: this.handshakes,
+      queue: this.handshakes,
       done: (stage, socket, facts, presented) => {
         this.connections.delete(stage);
         this.waiting.delete(stage);

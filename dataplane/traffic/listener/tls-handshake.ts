@@ -7,9 +7,9 @@ import { type AcceptedReader, AcceptedSocket } from '../io/accepted-socket.ts';
 import { AcceptedTls } from '../io/accepted-tls.ts';
 import { AppendBuffer } from '../io/append-buffer.ts';
 import { ReadBuffer } from '../io/read-buffer.ts';
-import type { RunQueue } from '../io/run-queue.ts';
 import type { ServerTls } from '../io/server-tls.ts';
 import type { PresentedCertificate } from './certificates.ts';
+import type { HandshakeQueue } from './handshake-queue.ts';
 import { type Hello, MAX_HELLO, readHello } from './hello.ts';
 import { factsOfSocket, tlsFacts } from './tls-facts.ts';
 import { ACME_TLS_PROTOCOL, HANDSHAKE_MS, type TlsServers } from './tls-servers.ts';
@@ -45,8 +45,8 @@ export type HandshakeTools = {
   /** Whether the name will have a certificate soon, and there is room to wait for it. */
   mayWait(handshake: TlsHandshake, hello: Hello): boolean;
   readonly tlsServers: TlsServers;
-  /** Handshakes wait here for their turn: each costs as much as twenty requests. */
-  readonly runQueue: RunQueue;
+  /** Where handshakes wait for their turn. */
+  readonly queue: HandshakeQueue;
   /** The handshake is complete; from here on the socket is a connection like any other. */
   done(handshake: TlsHandshake, socket: AcceptedSocket, facts: TlsFacts, presented: PresentedCertificate): void;
   /** The connection ended before that. `reason` is empty if the client just left. */
@@ -166,7 +166,7 @@ export class TlsHandshake implements AcceptedReader {
     this.queued = true;
     // The client has done its part: that others come before it is not its fault.
     this.deadline = NEVER;
-    this.tools.runQueue.add({ run: () => guard<TlsHandshake, PresentedCertificate, Hello>(this, this.startHandshake, presented, hello) });
+    this.tools.queue.add({ run: () => guard<TlsHandshake, PresentedCertificate, Hello>(this, this.startHandshake, presented, hello) });
   }
 
   private startHandshake(presented: PresentedCertificate, { serverName }: Hello): void {

@@ -9,6 +9,9 @@ export const PARENT_VARIABLE = `${ENV_PREFIX}PARENT`;
 /** The path of the launcher as it was called. Symbolic links in it are resolved again at each start. */
 export const LAUNCHER_VARIABLE = `${ENV_PREFIX}LAUNCHER`;
 
+/** How many threads V8 has in a child for what it does concurrently: compiling and collecting garbage. */
+export const V8_THREADS_VARIABLE = `${ENV_PREFIX}V8_THREADS`;
+
 /** Set to 1 for a data plane that is told later how to start. */
 export const AWAITS_START_VARIABLE = `${ENV_PREFIX}AWAITS_START`;
 

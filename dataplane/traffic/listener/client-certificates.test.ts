@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { type ConnectionOptions, connect, type SecureVersion, type TLSSocket } from 'node:tls';
+import { Worker } from 'node:worker_threads';
 import { type MadePair, makePair } from '../../../shared/certificates/testing/pairs.ts';
 import type { RouteInput } from '../../../shared/route.ts';
 import type { Cidr } from '../../../shared/values/cidr.ts';
@@ -153,6 +154,21 @@ describe('a site that requires client certificates', () => {
       assert.equal(upstream.requests.length, asked);
     });
   }
+
+  test('sends the alert also if the client responds before the event loop has turned', async () => {
+    const [sent, clients] = [new Int32Array(new SharedArrayBuffer(4)), 10];
+    const thread = new Worker(new URL('../testing/client-without-certificate.ts', import.meta.url), {
+      workerData: { port: proxy.securePort, servername: 'staff.test', clients, sent },
+    });
+    // Before sockets are read, as if this thread was busy with something else.
+    const busy = setInterval(() => Atomics.wait(sent, 0, 0, 20), 1);
+    const reasons: string[] = [];
+    thread.on('message', (reason: string) => reasons.push(reason));
+    await once(thread, 'exit');
+    clearInterval(busy);
+    assert.equal(reasons.length, clients);
+    for (const reason of reasons) assert.match(reason, /certificate required/i);
+  });
 
   test('accepts only certificates of the authorities in the file', async () => {
     const middle = await makePair([], { subject: 'CN=middle', authority: true, signer: staff.signs });

@@ -161,8 +161,6 @@ export class TlsHandshake implements AcceptedReader {
 
   private enqueue(presented: PresentedCertificate, hello: Hello): void {
     this.waitsFor = null;
-    // A stream takes over within the read: when it began later, the alert for a missing client certificate could get lost.
-    if (this.tools.tlsServers.needsStream(this.socket, presented)) return this.startHandshake(presented, hello);
     this.queued = true;
     // The client has done its part: that others come before it is not its fault.
     this.deadline = NEVER;
@@ -216,7 +214,8 @@ export class TlsHandshake implements AcceptedReader {
   /**
    * If the site requires client certificates, the handshake can fail after the client has sent everything, perhaps even a request. The
    * library closes the connection at once, and with unread input that becomes a reset, which could discard the alert before the client
-   * reads it. @returns a function that restores the library's behavior, for when the handshake can't fail any more.
+   * reads it. The library may not even have written the alert: it takes what it wrote before for incomplete until the next turn of the
+   * event loop. @returns a function that restores the library's behavior, for when the handshake can't fail any more.
    */
   private lingerOnce(socket: Socket): () => void {
     const { tools } = this;
@@ -228,7 +227,8 @@ export class TlsHandshake implements AcceptedReader {
       release();
       this.lingering = true;
       this.deadline = tools.monotonic() + LINGER_MS;
-      return socket.end();
+      setImmediate(() => socket.end());
+      return socket;
     };
     return release;
   }

@@ -96,15 +96,11 @@ export class TlsServers {
    * @returns null if that is not possible; the connection is then as before.
    */
   secure(socket: AcceptedSocket, presented: PresentedCertificate, owner: HandshakeOwner): ServerTls | null {
-    if (this.needsStream(socket, presented)) return null;
+    // The library performs those of rules and challenges, and on a stream that is there anyway.
+    if (presented.auth !== null || presented.published.challenge === true || socket.hasStream) return null;
     const server = this.serverOf(presented);
     const handle = server && socket.takeHandle((tcp) => tlsOver(tcp, server, PROTOCOL_LIST));
     return handle === null ? null : new ServerTls(handle, owner);
-  }
-
-  /** Whether the library performs the handshake on a stream: for client certificate rules, challenges, and connections that have one. */
-  needsStream(socket: AcceptedSocket, { auth, published }: PresentedCertificate): boolean {
-    return auth !== null || published.challenge === true || socket.hasStream;
   }
 
   private serverOf(presented: PresentedCertificate): Server | null {

@@ -1,5 +1,5 @@
 import { readdirSync, statSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Certificate } from '../../../shared/certificates/certificate.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
@@ -214,12 +214,17 @@ export class DirectoryIndex {
   }
 }
 
-/** The file system that a path is on; null if there is none. */
+/**
+ * The file system that a path is on, or would be on if it was created: a folder on a disk that is unmounted is gone, and what is left of its
+ * path belongs to another one. null if that is unknown.
+ */
 function deviceOf(path: string): number | null {
   try {
     return statSync(path).dev;
-  } catch {
-    // Whatever lists the directory reports the reason.
+  } catch (error) {
+    const above = dirname(path);
+    if (above !== path && error instanceof Error && 'code' in error && error.code === 'ENOENT') return deviceOf(above);
+    // What lists the directory reports the reason.
     return null;
   }
 }

@@ -114,6 +114,7 @@ export class DirectoryStore {
 
   /** null: another process holds it. An expired lease, as after a crash, is free. */
   async lock(name: string, ttlMs: number): Promise<Lease | null> {
+    this.throwIfUnmounted();
     if (this.locked.has(name)) return null;
     const { instance } = this.runtime;
     const holder = instance === undefined ? {} : { holder: { instance, pid: process.pid } };
@@ -150,8 +151,9 @@ export class DirectoryStore {
   }
 
   /** Resolves when other instances and the next process can read it; null deletes it. @throws the system's error. */
-  write(kind: Bucket, name: string, text: string | null): Promise<void> {
-    return this.buckets[kind].write(name, text);
+  async write(kind: Bucket, name: string, text: string | null): Promise<void> {
+    if (text !== null) this.throwIfUnmounted();
+    await this.buckets[kind].write(name, text);
   }
 
   /** Reports every change, our own and those of other processes. The returned function unsubscribes. */
@@ -168,6 +170,7 @@ export class DirectoryStore {
 
   putAccount(directory: string, text: string): Promise<void> {
     return this.inTurn(async () => {
+      this.throwIfUnmounted();
       const folder = join(this.root, ACCOUNTS);
       const path = join(folder, accountName(directory));
       makePrivateFolder(folder);

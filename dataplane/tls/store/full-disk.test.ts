@@ -51,37 +51,44 @@ test('on a full disk neither a lock nor a certificate leaves files behind, howev
   await store.close();
 });
 
-test('certificates stay in use when their disk is unmounted, and nothing is written below its mount point', async (context) => {
-  using disk = new SmallDisk();
-  if (skipped(context, disk)) return;
-  const clock = new ManualClock();
-  const store = new DirectoryStore(disk.path, { clock, random: systemRandom, log: memoryLog() });
-  const pair = await made('a.test');
-  await store.put({ source: 'acme', domains: ['a.test'], pair });
-  const removals: string[] = [];
-  store.watch(({ removed }) => removals.push(...removed));
-  assert.equal((await store.list()).certificates.length, 1);
-  assert.equal(spawnSync('umount', [disk.path]).status, 0);
-  const { certificates, problems } = await store.list();
-  assert.deepEqual(
-    certificates.map(({ id }) => id),
-    ['acme/a.test'],
-  );
-  assert.match(problems.map(({ reason }) => reason).join(), /^the file system of .* is no longer mounted; mount it again, or restart/);
-  assert.notEqual(await store.refresh('a.test'), null);
-  await assert.rejects(store.get('acme/a.test'), UnreadableNowError);
-  await assert.rejects(store.prepare(), { code: 'ENODEV' });
-  await assert.rejects(store.put({ source: 'acme', domains: ['a.test'], pair }), { code: 'ENODEV' });
-  assert.deepEqual([readdirSync(disk.path), removals], [[], []]);
-  // Another disk, with other certificates.
-  assert.equal(spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=1m', 'none', disk.path]).status, 0);
-  const other = new DirectoryStore(disk.path, { clock, random: systemRandom, log: memoryLog() });
-  await other.put({ source: 'acme', domains: ['b.test'], pair: await made('b.test') });
-  const next = await store.list();
-  assert.deepEqual([next.certificates.map(({ id }) => id), next.problems], [['acme/b.test'], []]);
-  await store.prepare();
-  for (const each of [store, other]) await each.close();
-});
+for (const [where, of] of [
+  ['a disk', (disk: SmallDisk) => disk.path],
+  ['a folder of a disk', (disk: SmallDisk) => join(disk.path, 'etc/certs')],
+] as const)
+  test(`certificates on ${where} stay in use when it is unmounted, and nothing is written below its mount point`, async (context) => {
+    using disk = new SmallDisk();
+    if (skipped(context, disk)) return;
+    const root = of(disk);
+    const clock = new ManualClock();
+    const store = new DirectoryStore(root, { clock, random: systemRandom, log: memoryLog() });
+    const pair = await made('a.test');
+    await store.put({ source: 'acme', domains: ['a.test'], pair });
+    const removals: string[] = [];
+    store.watch(({ removed }) => removals.push(...removed));
+    assert.equal((await store.list()).certificates.length, 1);
+    assert.equal(spawnSync('umount', [disk.path]).status, 0);
+    const { certificates, problems } = await store.list();
+    assert.deepEqual(
+      certificates.map(({ id }) => id),
+      ['acme/a.test'],
+    );
+    assert.match(problems.map(({ reason }) => reason).join(), /^the file system of .* is no longer mounted; mount it again, or restart/);
+    assert.notEqual(await store.refresh('a.test'), null);
+    await assert.rejects(store.get('acme/a.test'), UnreadableNowError);
+    await assert.rejects(store.prepare(), { code: 'ENODEV' });
+    await assert.rejects(store.put({ source: 'acme', domains: ['a.test'], pair }), { code: 'ENODEV' });
+    await assert.rejects(store.write('instances', 'one', '{}'), { code: 'ENODEV' });
+    await assert.rejects(store.lock('a.test', 30_000), { code: 'ENODEV' });
+    assert.deepEqual([readdirSync(disk.path), removals], [[], []]);
+    // Another disk, with other certificates.
+    assert.equal(spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=1m', 'none', disk.path]).status, 0);
+    const other = new DirectoryStore(root, { clock, random: systemRandom, log: memoryLog() });
+    await other.put({ source: 'acme', domains: ['b.test'], pair: await made('b.test') });
+    const next = await store.list();
+    assert.deepEqual([next.certificates.map(({ id }) => id), next.problems], [['acme/b.test'], []]);
+    await store.prepare();
+    for (const each of [store, other]) await each.close();
+  });
 
 test('certificates also stay in use if their disk could not be read for a while before it was unmounted', async (context) => {
   using disk = new SmallDisk();

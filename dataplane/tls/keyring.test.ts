@@ -95,6 +95,18 @@ describe('the key ring', () => {
     assert.equal(existsSync(missing), false);
   });
 
+  it('is renewed although what a killed process left can neither be used nor removed', () => {
+    const first = openKeyring(dir, systemRandom, memoryLog());
+    mkdirSync(`${file()}.new`);
+    const log = memoryLog();
+    const ring = new Keyring(dir, DAY_MS + 1_000, { random: systemRandom, log });
+    assert.deepEqual(ring.visitors, first.visitors);
+    assert.notDeepEqual(ring.tickets, first.tickets);
+    assert.equal(ring.renewTickets(3 * DAY_MS), true);
+    assert.equal(log.lines.length, 2);
+    assert.match(log.lines[0]?.message ?? '', /cannot be saved/);
+  });
+
   it('is not replaced if it exists but cannot be read', () => {
     mkdirSync(file());
     assert.throws(() => openKeyring(dir, systemRandom, memoryLog()), /EISDIR/);

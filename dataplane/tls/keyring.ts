@@ -5,7 +5,7 @@ import * as z from 'zod';
 import type { Log } from '../../shared/runtime/log/log.ts';
 import type { Random } from '../../shared/runtime/random.ts';
 import { accepted, type Parsed, refused } from '../../shared/values/parsed.ts';
-import { FRESH, readIfPresent } from './store/private-file.ts';
+import { discard, FRESH, readIfPresent } from './store/private-file.ts';
 
 /** Bytes of the visitor hash key, and of the ticket keys (key name, HMAC key, AES key). */
 const VISITORS_BYTES = 16;
@@ -87,7 +87,7 @@ export class Keyring {
       renameSync(temporary, path);
       syncDirectory(path);
     } catch (error) {
-      rmSync(temporary, { force: true });
+      discard(temporary);
       this.runtime.log.error({ path, err: error }, 'the key ring cannot be saved: its secrets will change at the next restart');
     }
   }
@@ -128,8 +128,12 @@ function parseSaved(text: string): Parsed<SavedKeyring> {
 function keepPrivate(path: string, log: Log): void {
   const mode = statSync(path).mode & 0o777;
   if ((mode & 0o077) === 0) return;
-  chmodSync(path, 0o600);
-  log.warn({ path, mode: mode.toString(8) }, 'the key ring was readable by other users: its mode is now 0600');
+  try {
+    chmodSync(path, 0o600);
+    log.warn({ path, mode: mode.toString(8) }, 'the key ring was readable by other users: its mode is now 0600');
+  } catch (error) {
+    log.error({ path, mode: mode.toString(8), err: error }, 'the key ring is readable by other users, and its mode cannot be changed');
+  }
 }
 
 function writeDurably(path: string, text: string): void {

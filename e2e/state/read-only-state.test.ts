@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { mkdirSync } from 'node:fs';
+import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { Dataplane, Folder } from '../testing/dataplane.ts';
 import { ask } from '../testing/http.ts';
@@ -26,6 +26,12 @@ test('what is saved on a disk that has become read-only is served, and changes a
       // Its log is not part of the file yet.
       await first.program.kill('SIGKILL');
     }
+    // Its keys for tickets are due, and neither the mode nor what a killed process left can be corrected.
+    const keyring = `${view}/keyring.json`;
+    const saved = JSON.parse(readFileSync(keyring, 'utf8')) as { tickets: object };
+    writeFileSync(keyring, JSON.stringify({ ...saved, tickets: { ...saved.tickets, since: 0 } }));
+    writeFileSync(`${keyring}.new`, '');
+    chmodSync(keyring, 0o644);
     assert.ok(mount('-o', 'remount,bind,ro', view));
     {
       await using dataplane = await Dataplane.start({ stateDir: view, flags: ['--admin-socket', `${view}/admin.sock`] });

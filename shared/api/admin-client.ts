@@ -3,8 +3,9 @@ import { TOKEN_VARIABLE } from '../name.ts';
 import { type AdminAddress, formatAdminAddress } from './admin-address.ts';
 import { notAnAdminApi, reasonOf } from './connection-failure.ts';
 
-/** Time limit without a byte (ms), longer than the data plane keeps a reload waiting. */
-const ANSWER_TIMEOUT_MS = 40_000;
+/** Time limits without a byte (ms). A reload is answered when it is done; queries are answered at once, unless the process hangs. */
+const CHANGE_MS = 40_000;
+const QUERY_MS = 10_000;
 
 /**
  * Sends a request on its own connection. Over TLS the certificate is always verified, regardless of NODE_TLS_REJECT_UNAUTHORIZED. The
@@ -33,11 +34,14 @@ export class AdminUnreachable extends Error {
   readonly exitCode = 5;
   readonly address: string;
   readonly reason: string;
+  /** Whether a process has accepted the connection and does not answer. */
+  readonly hangs: boolean;
 
-  constructor(address: AdminAddress, reason: string) {
+  constructor(address: AdminAddress, reason: string, hangs = false) {
     super(`the Admin API at ${formatAdminAddress(address)} cannot be used: ${reason}`);
     this.address = formatAdminAddress(address);
     this.reason = reason;
+    this.hangs = hangs;
   }
 }
 
@@ -54,13 +58,21 @@ export type AdminClient = {
   request(method: string, path: string, body?: unknown): Promise<AdminAnswer>;
 };
 
-/** A client for one Admin API. `token` is sent as a bearer token; sockets need none. */
-export function createAdminClient(options: { address: AdminAddress; token: string | undefined }): AdminClient {
-  const { address, token } = options;
+export type AdminClientOptions = {
+  readonly address: AdminAddress;
+  /** Sent as a bearer token; sockets need none. */
+  readonly token: string | undefined;
+  /** How long the process may take to answer a query (ms). */
+  readonly queryMs?: number;
+};
+
+/** A client for one Admin API. */
+export function createAdminClient(options: AdminClientOptions): AdminClient {
+  const { address } = options;
   return {
     address,
     request: async (method, path, body) => {
-      const answer = await send(address, token, method, path, body);
+      const answer = await send(options, method, path, body);
       const stranger = notAnAdminApi(answer);
       if (stranger !== null) throw new AdminUnreachable(address, stranger);
       if (answer.status === 401) throw new AdminUnreachable(address, UNAUTHORIZED);
@@ -69,21 +81,28 @@ export function createAdminClient(options: { address: AdminAddress; token: strin
   };
 }
 
-function send(address: AdminAddress, token: string | undefined, method: string, path: string, body: unknown): Promise<AdminAnswer> {
+function send(
+  { address, token, queryMs = QUERY_MS }: AdminClientOptions,
+  method: string,
+  path: string,
+  body: unknown,
+): Promise<AdminAnswer> {
   const bytes = body === undefined ? undefined : JSON.stringify(body);
   const headers: Record<string, string> = { ...authorization(token), connection: 'close' };
   if (bytes !== undefined) headers['content-type'] = 'application/json';
   return new Promise((resolve, reject) => {
-    const fail = (error: unknown) => reject(new AdminUnreachable(address, reasonOf(error, address)));
-    const sent = openRequest(address, { method, path, headers, timeout: ANSWER_TIMEOUT_MS }, (response) => {
+    const timeout = method === 'GET' ? queryMs : CHANGE_MS;
+    let isSilent = false;
+    const fail = (error: unknown) => reject(new AdminUnreachable(address, reasonOf(error, address), isSilent));
+    const sent = openRequest(address, { method, path, headers, timeout }, (response) => {
       const chunks: Buffer[] = [];
       response.on('data', (chunk: Buffer) => chunks.push(chunk));
       response.on('error', fail);
       response.on('end', () => resolve({ address, status: response.statusCode ?? 0, text: Buffer.concat(chunks).toString('utf8') }));
     });
     sent.on('timeout', () => {
-      const code = sent.socket?.connecting === false ? 'SILENT' : 'ETIMEDOUT';
-      sent.destroy(Object.assign(new Error('no response in time'), { code }));
+      isSilent = sent.socket?.connecting === false;
+      sent.destroy(Object.assign(new Error('no response in time'), { code: isSilent ? 'SILENT' : 'ETIMEDOUT' }));
     });
     sent.on('error', fail);
     sent.end(bytes);

@@ -57,6 +57,17 @@ test('if nothing responds, one line lists what was tried and how to specify the 
   );
 });
 
+test('a data plane that hangs is reported after some seconds, as what it is, and no other address is tried', async (t) => {
+  const directory = temporary(t);
+  const server = createTcpServer(() => undefined).listen(join(directory, 'admin.sock'));
+  await once(server, 'listening');
+  t.after(() => void server.close());
+  const listen = await admin(t, { 'GET /health': [200, {}], 'GET /routes?view=full': [200, []] });
+  const { code, out, err } = await sluice(['routes', '--state-dir', directory], { env: { SLUICE_ADMIN_LISTEN: listen } });
+  assert.deepEqual([code, out], [5, '']);
+  assert.match(err, /^sluice routes: the Admin API at unix:.*\/admin\.sock cannot be used: it does not answer: it hangs, .*\n$/);
+});
+
 test('a rejected token is reported with the address that was found', async (t) => {
   const listen = await admin(t, { 'GET /health': [200, {}], 'GET /routes?view=full': [401, { error: 'unauthorized' }] });
   const { code, err } = await sluice(['routes', '--state-dir', temporary(t)], { env: { SLUICE_ADMIN_LISTEN: listen } });

@@ -1,9 +1,18 @@
 import { join, resolve } from 'node:path';
 import { type AdminAddress, formatAdminAddress, parseAdminAddress } from '../../../shared/api/admin-address.ts';
-import { type AdminAnswer, type AdminClient, AdminUnreachable, createAdminClient } from '../../../shared/api/admin-client.ts';
+import {
+  type AdminAnswer,
+  type AdminClient,
+  type AdminClientOptions,
+  AdminUnreachable,
+  createAdminClient,
+} from '../../../shared/api/admin-client.ts';
 import { ADMIN_SOCKET_FILE, DEFAULT_ADMIN_LISTEN, DEFAULT_ADMIN_SOCKET } from '../../../shared/name.ts';
 import { variableOf } from '../../../shared/runtime/flags.ts';
 import { CommandError } from './command.ts';
+
+/** How long a process may take to answer the request that finds it (ms). */
+const FIND_MS = 5_000;
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -23,7 +32,7 @@ export function likelyAddresses(stateDir: string, env: Environment): AdminAddres
 
 /**
  * A client that uses the first of several addresses that responds, and stays with it. @throws CommandError from a request (exit 5),
- * listing all addresses, if none responds.
+ * listing all addresses, if none responds, and AdminUnreachable if a process at one of them does not answer: it is the one that is meant.
  */
 export function firstThatAnswers(addresses: readonly AdminAddress[], token: string | undefined): Pick<AdminClient, 'request'> {
   const tried: string[] = [];
@@ -49,18 +58,22 @@ async function firstOf(
   tried: string[],
   path = '/health',
 ): Promise<AdminAddress> {
-  for (const address of addresses) if ((await attempt({ address, token }, tried, 'GET', path)) !== null) return address;
+  for (const address of addresses) if ((await attempt({ address, token, queryMs: FIND_MS }, tried, 'GET', path)) !== null) return address;
   throw noneAnswers(tried);
 }
 
-type ClientOptions = Parameters<typeof createAdminClient>[0];
-
-/** @returns null if the address can't be used; `tried` then has the reason. */
-async function attempt(place: ClientOptions, tried: string[], method: string, path: string, body?: unknown): Promise<AdminAnswer | null> {
+/** @returns null if the address can't be used; `tried` then has the reason. @throws AdminUnreachable if the process there does not answer. */
+async function attempt(
+  place: AdminClientOptions,
+  tried: string[],
+  method: string,
+  path: string,
+  body?: unknown,
+): Promise<AdminAnswer | null> {
   try {
     return await createAdminClient(place).request(method, path, body);
   } catch (error) {
-    if (!(error instanceof AdminUnreachable)) throw error;
+    if (!(error instanceof AdminUnreachable) || error.hangs) throw error;
     tried.push(`${formatAdminAddress(place.address)}: ${error.reason}`);
     return null;
   }

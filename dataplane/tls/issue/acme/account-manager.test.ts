@@ -110,3 +110,59 @@ test('an account that is gone is replaced by one with a new key, and stays saved
     rmSync(root, { recursive: true, maxRetries: 10 });
   }
 });
+
+test('another e-mail address is sent to the authority once, and orders go on if it is not accepted', async () => {
+  await using odd = await FaultyAcmeServer.start();
+  const root = mkdtempSync(join(tmpdir(), 'accounts-'));
+  const log = memoryLog();
+  const store = new DirectoryStore(root, { clock: new ManualClock(), random: systemRandom, log });
+  const use = async (email: string): Promise<string[]> => {
+    const before = odd.requested.length;
+    const accounts = new AccountManager(store, log);
+    accounts.setAcme({ ...odd.settings, email });
+    await accounts.withClient(async ({ account }) => assert.equal(account.url, odd.url('/account/1')));
+    return odd.requested.slice(before).filter((path) => path.startsWith('/account'));
+  };
+  try {
+    assert.deepEqual(await use('one@a.test'), ['/account']);
+    assert.deepEqual(await use('one@a.test'), []);
+    odd.overrides.set('/account/1', { status: 400, body: { type: 'urn:ietf:params:acme:error:invalidContact', detail: 'not that one' } });
+    assert.deepEqual(await use('two@a.test'), ['/account/1']);
+    assert.match(JSON.stringify(log.lines), /not that one.*the e-mail address could not be changed/);
+    odd.overrides.set('/account/1', { status: 200, body: { status: 'valid' } });
+    assert.deepEqual(await use('two@a.test'), ['/account/1']);
+    assert.deepEqual(await use('two@a.test'), []);
+  } finally {
+    await store.close();
+    rmSync(root, { recursive: true, maxRetries: 10 });
+  }
+});
+
+test('another external account binding registers another account, and the same one does not', async () => {
+  await using odd = await FaultyAcmeServer.start();
+  const root = mkdtempSync(join(tmpdir(), 'accounts-'));
+  const store = new DirectoryStore(root, { clock: new ManualClock(), random: systemRandom, log: memoryLog() });
+  const use = async (kid: string | null): Promise<string> => {
+    const accounts = new AccountManager(store, memoryLog());
+    accounts.setAcme({ ...odd.settings, binding: kid === null ? null : { kid, key: 'c2VjcmV0' } });
+    let key = '';
+    await accounts.withClient(async ({ account }) => {
+      key = account.key;
+    });
+    return key;
+  };
+  try {
+    const first = await use('one');
+    assert.equal(await use('one'), first);
+    assert.equal(await use(null), first, 'without one, the account is kept');
+    odd.overrides.set('/account', { status: 503 });
+    await assert.rejects(use('two'), /answers 503/);
+    odd.overrides.clear();
+    const second = await use('two');
+    assert.notEqual(second, first);
+    assert.equal(await use('two'), second);
+  } finally {
+    await store.close();
+    rmSync(root, { recursive: true, maxRetries: 10 });
+  }
+});

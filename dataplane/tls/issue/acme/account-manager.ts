@@ -52,7 +52,24 @@ export class AccountManager {
 
   private async open(settings: AcmeSettings): Promise<AcmeClient> {
     const saved = await this.saved(settings);
-    return saved.account === null ? this.register(settings, saved) : AcmeClient.open(settings, saved.account);
+    const { account } = saved;
+    if (account === null || isBoundElsewhere(account, settings)) return this.register(settings, saved);
+    const client = await AcmeClient.open(settings, account);
+    await this.updateContact(client, account, settings);
+    return client;
+  }
+
+  /** If the authority does not accept another e-mail address, orders go on, and it is told again when the account is opened again. */
+  private async updateContact(client: AcmeClient, account: RegisteredAccount, settings: AcmeSettings): Promise<void> {
+    const { email, kid } = account;
+    const current = { ...account, ...described(client.account, settings) };
+    if (email === current.email && kid === current.kid) return;
+    try {
+      if (current.email !== undefined && email !== current.email) await client.setContact(current.email);
+      await this.store.putAccount(settings.directory, JSON.stringify(current));
+    } catch (error) {
+      this.log.warn({ reason: String(error) }, 'the e-mail address could not be changed at the certificate authority');
+    }
   }
 
   private async reopen(settings: AcmeSettings, { message }: AccountGoneError): Promise<AcmeClient> {
@@ -71,7 +88,7 @@ export class AccountManager {
     const key = next ?? newPrivateKey();
     if (next === null) await this.store.putAccount(settings.directory, JSON.stringify({ ...account, next: key }));
     const client = await AcmeClient.open(settings, { key, url: null });
-    await this.store.putAccount(settings.directory, JSON.stringify(client.account));
+    await this.store.putAccount(settings.directory, JSON.stringify(described(client.account, settings)));
     return client;
   }
 
@@ -84,12 +101,31 @@ export class AccountManager {
   }
 }
 
+const keySchema = z.string().refine(isKey);
+const accountSchema = z.object({
+  key: keySchema,
+  url: z.url({ protocol: /^https$/ }),
+  /** What it was registered with, as far as that is known: files of earlier versions have neither. */
+  email: z.string().optional(),
+  kid: z.string().optional(),
+});
+type RegisteredAccount = z.output<typeof accountSchema>;
+
 /** Our account, and the key of one that is being registered. */
-type SavedAccount = { readonly account: Account | null; readonly next: string | null };
+type SavedAccount = { readonly account: RegisteredAccount | null; readonly next: string | null };
 const NONE: SavedAccount = { account: null, next: null };
 
-const keySchema = z.string().refine(isKey);
-const accountSchema = z.object({ key: keySchema, url: z.url({ protocol: /^https$/ }) });
+/** An account with the settings that it is registered with. */
+const described = ({ key, url }: Account, { email, binding }: AcmeSettings): RegisteredAccount => ({
+  ...{ key, url },
+  ...(email !== null && { email }),
+  ...(binding !== null && { kid: binding.kid }),
+});
+
+/** An account is bound to another one of the authority when it is registered (RFC 8555 7.3.4), so another binding needs a new account. */
+const isBoundElsewhere = ({ kid }: RegisteredAccount, { binding }: AcmeSettings): boolean =>
+  binding !== null && kid !== undefined && kid !== binding.kid;
+
 const nextSchema = z.object({ next: keySchema });
 
 /** null if the text is truncated or not ours. It holds a secret, so no error quotes it. */

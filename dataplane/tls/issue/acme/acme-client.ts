@@ -113,6 +113,15 @@ export class AcmeClient {
     }
   }
 
+  /** Replaces the address at which the authority reaches the owner of the account (RFC 8555 7.3.2). @throws IssueError. */
+  async setContact(email: string): Promise<void> {
+    try {
+      await this.client.updateAccount({ contact: [`mailto:${email}`] });
+    } catch (error) {
+      throw toIssueError(error, email);
+    }
+  }
+
   /** Orders one certificate with a new key. @throws IssueError. */
   async issue(request: OrderRequest, solver: ChallengeSolver): Promise<IssuedCertificate> {
     const { name, challengeTypes: types } = request;

@@ -1,20 +1,15 @@
 import type { Certificate } from '../../shared/certificates/certificate.ts';
 import type { CertificateRecord } from '../../shared/wire/certificate.ts';
+import { type OrderPlan, troubleOf } from './issue/orders/order-plan.ts';
 import type { StoreContents, StoredCertificate, StoreProblem } from './store/cert-store.ts';
 import type { DirectoryStore } from './store/directory-store.ts';
-
-/** When a name's certificate will be renewed, and how the last attempt failed. Times in milliseconds since 1970. */
-export type RenewalPlan = {
-  readonly renewAt: number | null;
-  readonly attempt: { readonly nextTry: number; readonly lastError: string } | null;
-};
 
 export type CertificateAdminTools = {
   readonly store: DirectoryStore;
   /** The contents of all stores. */
   holdings(): Promise<StoreContents>;
   /** null for names that no certificate is ordered for. */
-  planFor(name: string): RenewalPlan | null;
+  planFor(name: string): OrderPlan | null;
   /** Retries a failed order immediately instead of waiting for its backoff. @returns false when none is waiting. */
   retry(name: string): boolean;
   /** Names that should have a certificate; those without one are listed too. */
@@ -37,7 +32,7 @@ export class CertificateAdmin {
   async list(): Promise<CertificateRecord[]> {
     const { certificates, problems } = await this.tools.holdings();
     const ordered = new Set(certificates.filter(({ source }) => source === 'acme').flatMap(({ domains }) => domains));
-    const missing = [...this.tools.wanted()].filter((name) => !ordered.has(name) && this.tools.planFor(name)?.attempt);
+    const missing = [...this.tools.wanted()].filter((name) => !ordered.has(name) && this.plan(name).last_error !== null);
     return [
       ...certificates.map((certificate) => this.record(certificate)),
       ...[...this.tools.internal()].map((certificate) => ({ ...this.record(certificate), renew_at: timeOf(certificate.renewAt) })),
@@ -93,7 +88,7 @@ export class CertificateAdmin {
     const plan = this.tools.planFor(name);
     if (plan === null) return UNPLANNED;
     const { renewAt, attempt } = plan;
-    return { renew_at: timeOf(renewAt), last_error: attempt?.lastError ?? null, next_try: timeOf(attempt?.nextTry ?? null) };
+    return { renew_at: timeOf(renewAt), last_error: troubleOf(plan), next_try: timeOf(attempt?.nextTry ?? null) };
   }
 }
 

@@ -28,6 +28,7 @@ import type { InternalCertificate } from './internal/internal-authority.ts';
 import { type DomainsChange, InternalIssuer, type InternalIssuerTools } from './internal/internal-issuer.ts';
 import type { AcmeSettings } from './issue/acme/acme-client.ts';
 import { AutomaticHttps } from './issue/automatic-https.ts';
+import { explainTrouble } from './issue/orders/order-plan.ts';
 import type { Keyring } from './keyring.ts';
 import type { CertificateSource, StoreContents, StoredCertificate, StoreProblem } from './store/cert-store.ts';
 import { DirectoryStore } from './store/directory-store.ts';
@@ -225,8 +226,7 @@ export class CertificateManager {
   explain(host: string): string {
     const held = this.selection.find(host);
     const plans = this.automatic.planFor(host) ?? this.automatic.planFor(host.replace(/^[^.]+/, '*'));
-    const attempt = plans?.attempt;
-    const failure = attempt ? `; the last try failed: ${attempt.lastError}, the next is at ${new Date(attempt.nextTry).toISOString()}` : '';
+    const failure = plans === null ? '' : explainTrouble(plans);
     const fallback = held === null && plans === null ? this.explainDefaults() : null;
     if (fallback !== null) return fallback;
     if (held === null && plans === null)
@@ -278,14 +278,14 @@ export class CertificateManager {
   /** Certificates that are served for a site. */
   private *shown(): Generator<ServedCertificate> {
     for (const [name, certificate] of this.selection.entries())
-      if (this.isPresented(name)) yield { name, certificate, lastError: this.automatic.planFor(name)?.attempt?.lastError ?? null };
+      if (this.isPresented(name)) yield { name, certificate, lastError: this.automatic.troubleOf(name) };
   }
 
   /** Sites whose orders fail and that no other certificate covers; null for each other name. */
   private *missing(): Generator<MissingCertificate | null> {
     for (const name of this.automatic.names()) {
-      const lastError = this.selection.find(name) === null ? this.automatic.planFor(name)?.attempt?.lastError : undefined;
-      yield lastError === undefined ? null : { name, lastError };
+      const lastError = this.selection.find(name) === null ? this.automatic.troubleOf(name) : null;
+      yield lastError === null ? null : { name, lastError };
     }
   }
 

@@ -9,7 +9,8 @@ import { ManualClock } from '../../../shared/runtime/testing/manual-clock.ts';
 import { memoryLog } from '../../../shared/runtime/testing/memory-log.ts';
 import type { CertificateRecord } from '../../../shared/wire/certificate.ts';
 import { UnacknowledgedError } from '../../publish/publisher.ts';
-import { CertificateAdmin, type RenewalPlan } from '../../tls/certificate-admin.ts';
+import { CertificateAdmin } from '../../tls/certificate-admin.ts';
+import type { OrderPlan } from '../../tls/issue/orders/order-plan.ts';
 import { DirectoryStore } from '../../tls/store/directory-store.ts';
 import { type Reply, RunningAdmin } from '../testing/running-admin.ts';
 
@@ -22,7 +23,7 @@ after(() => {
   for (const folder of folders) rmSync(folder, { recursive: true });
 });
 
-type Options = { plans?: Record<string, RenewalPlan>; shown?: () => Promise<void> };
+type Options = { plans?: Record<string, OrderPlan>; shown?: () => Promise<void> };
 
 async function start({ plans = {}, shown = () => Promise.resolve() }: Options = {}) {
   const folder = mkdtempSync(join(tmpdir(), 'admin-certificates-'));
@@ -132,9 +133,10 @@ test('the list shows the plan for automatic certificates, missing ones with the 
   const attempt = { nextTry: Date.UTC(2030, 0, 1), lastError: 'b.test: no address found' };
   await using api = await start({
     plans: {
-      'a.test': { renewAt: Date.UTC(2029, 0, 1), attempt: null },
-      'b.test': { renewAt: null, attempt },
-      'new.test': { renewAt: null, attempt: null },
+      'a.test': { renewAt: Date.UTC(2029, 0, 1), attempt: null, waitsFor: null },
+      'b.test': { renewAt: null, attempt, waitsFor: null },
+      'new.test': { renewAt: null, attempt: null, waitsFor: null },
+      'queued.test': { renewAt: null, attempt: null, waitsFor: 'too many new orders' },
     },
   });
   const pair = await makePair(['a.test'], times);
@@ -151,6 +153,7 @@ test('the list shows the plan for automatic certificates, missing ones with the 
     ['', 'file', false, null, null, '/half/key.pem is missing; put it there'],
     ['a.test', 'acme', true, '2029-01-01T00:00:00.000Z', null, null],
     ['b.test', 'acme', false, null, '2030-01-01T00:00:00.000Z', 'b.test: no address found'],
+    ['queued.test', 'acme', false, null, null, 'its order waits behind others: too many new orders'],
   ]);
 });
 
@@ -178,7 +181,8 @@ test('workers that do not acknowledge are answered with 503, and so is a directo
 
 test('POST retries an order that waits after a failure, and nothing else', async () => {
   const attempt = { nextTry: clock.now() + DAY_MS, lastError: 'no such host' };
-  await using api = await start({ plans: { 'late.test': { renewAt: null, attempt }, 'fine.test': { renewAt: null, attempt: null } } });
+  const plan = { renewAt: null, attempt: null, waitsFor: null };
+  await using api = await start({ plans: { 'late.test': { ...plan, attempt }, 'fine.test': plan } });
   const retried = await api.api.request('POST', '/certificates/Late.test');
   assert.deepEqual([retried.status, JSON.parse(retried.text)], [202, { retried: 'late.test', domains: ['late.test'] }]);
   for (const domain of ['fine.test', 'other.test']) {

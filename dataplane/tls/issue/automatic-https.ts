@@ -6,6 +6,7 @@ import type { AcmeSettings } from './acme/acme-client.ts';
 import { AcmeIssuer, type AcmeIssuerTools } from './acme-issuer.ts';
 import { preflight, resolveName, tryConnect } from './challenges/preflight.ts';
 import { Attempts } from './orders/attempts.ts';
+import { type OrderPlan, troubleOf } from './orders/order-plan.ts';
 import { type CurrentCertificate, type OrderResult, OrderScheduler } from './orders/order-scheduler.ts';
 import { certificateId } from './renewal/certificate-id.ts';
 import { RenewalInfoClient } from './renewal/renewal-info-client.ts';
@@ -98,8 +99,14 @@ export class AutomaticHttps {
     return this.scheduler.retry(name);
   }
 
-  planFor(name: string): ReturnType<OrderScheduler['planFor']> {
+  planFor(name: string): OrderPlan | null {
     return this.scheduler.planFor(name);
+  }
+
+  /** Why a name has no certificate, or not its next one; null if nothing is known to be wrong. */
+  troubleOf(name: string): string | null {
+    const plan = this.planFor(name);
+    return plan && troubleOf(plan);
   }
 
   /** Orders since the start, counted by result. */

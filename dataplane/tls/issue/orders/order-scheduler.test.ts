@@ -489,6 +489,26 @@ describe('many names', () => {
     assert.ok(scene.orders.length < 20, `${scene.orders.length} orders in 4 s`);
   });
 
+  test('that wait for a rate limit which others have reached are said to, and no handshake waits for them', async () => {
+    const scene = new Scene();
+    scene.answer = () => new IssueError('limited', 'too many new orders', 36_000);
+    const names = Array.from({ length: 30 }, (_, at) => `site-${at}.test`);
+    scene.issuer.setNames(names);
+    assert.deepEqual([scene.uncertified, scene.issuer.planFor('site-29.test')?.waitsFor], [[], null]);
+    for (let turns = 0; turns < 100; turns++) await turn();
+    assert.deepEqual(scene.uncertified.toSorted(), names.toSorted());
+    assert.deepEqual(scene.issuer.planFor('site-29.test'), { renewAt: null, attempt: null, waitsFor: 'too many new orders' });
+    assert.equal(scene.issuer.planFor('site-0.test')?.waitsFor, null, 'it has failed itself');
+    scene.issuer.setNames([...names, 'later.test']);
+    assert.ok(scene.uncertified.includes('later.test'));
+    scene.answer = () => undefined;
+    for (let seconds = 0; seconds < 60; seconds++) {
+      scene.clock.pass(1_000);
+      await turn();
+    }
+    assert.deepEqual(scene.uncertified, []);
+  });
+
   test('of a rate limit for one name do not wait for it', async () => {
     const scene = new Scene();
     scene.answer = (name) => (name.startsWith('bad-') ? new IssueError('limited', 'too many failures', DAY) : undefined);

@@ -3,6 +3,7 @@ import type { Log } from '../../../../shared/runtime/log/log.ts';
 import type { Random } from '../../../../shared/runtime/random.ts';
 import { ChallengeError, IssueError, type IssueFailureKind, MAX_REASON_LENGTH, UnissuedError } from '../issue-error.ts';
 import { type Renewable, type RenewalWindow, renewalTime } from '../renewal/renewal-time.ts';
+import type { OrderPlan } from './order-plan.ts';
 import { LONGEST_DELAY_MS, retryDelay, withinLifetime } from './retry.ts';
 
 /** Concurrent orders. */
@@ -78,8 +79,9 @@ export class OrderScheduler {
   private readonly ordering = new Set<string>();
   /** Consecutive failures to reach the authority. While there are any, only one order at a time probes whether it is back. */
   private unreachable = 0;
-  /** Consecutive orders that reached a rate limit. */
+  /** Consecutive orders that reached a rate limit, and what the authority said last. */
   private limited = 0;
+  private limitReason = '';
   /** Cancels the backoff for an unreachable authority or a shared limit; null when there is none. */
   private cancelBackoff: (() => void) | null = null;
   private paused = false;
@@ -128,11 +130,16 @@ export class OrderScheduler {
     if (this.entries.has(name)) this.schedule(name);
   }
 
-  /** When a name will be renewed (ms since 1970) and the last failure; null if we do not order for this name. */
-  planFor(name: string): { readonly renewAt: number | null; readonly attempt: OrderAttempt | null } | null {
+  /** null if we do not order for this name. */
+  planFor(name: string): OrderPlan | null {
     if (!this.entries.has(name)) return null;
     const held = this.tools.current(name);
-    return { renewAt: held?.automatic ? this.renewalOf(name, held) : null, attempt: this.tools.attempts.get(name) };
+    const attempt = this.tools.attempts.get(name);
+    return {
+      renewAt: held?.automatic ? this.renewalOf(name, held) : null,
+      attempt,
+      waitsFor: attempt === null && this.isLimitShared && this.queue.has(name) ? this.limitReason : null,
+    };
   }
 
   names(): Iterable<string> {
@@ -168,8 +175,8 @@ export class OrderScheduler {
     if (held !== null && !held.automatic) return;
     const due = Math.max(held === null ? 0 : this.renewalOf(name, held), this.nextTryOf(name));
     const wait = due - clock.now();
-    // After a failure it may be in the queue for hours: no handshake waits before its next order is placed.
-    this.setUncertified(name, held === null && (wait > 0 || this.tools.attempts.get(name) !== null));
+    // After a failure, or behind others, it may be in the queue for hours: no handshake waits before its next order is placed.
+    this.setUncertified(name, held === null && (wait > 0 || this.tools.attempts.get(name) !== null || this.isLimitShared));
     if (wait <= 0) return this.enqueue(name, next);
     entry.cancel = clock.after(Math.min(wait, LONGEST_TIMER_MS), () => this.schedule(name));
   }
@@ -274,13 +281,16 @@ export class OrderScheduler {
   }
 
   /** What a failure says about the orders of other names. */
-  private noteFailure({ kind, retryAfterMs }: IssueError): void {
+  private noteFailure({ kind, retryAfterMs, message }: IssueError): void {
     this.unreachable = kind === 'unreachable' ? this.unreachable + 1 : 0;
     if (kind === 'limited') this.limited++;
     else if (kind !== 'unreachable' && kind !== 'local') this.limited = 0;
     if (kind === 'unreachable') this.backOff(retryDelay(kind, this.unreachable, retryAfterMs, this.tools.random.fraction()));
-    else if (kind === 'limited' && this.isLimitShared)
+    else if (kind === 'limited' && this.isLimitShared) {
+      this.limitReason = message;
+      if (this.limited === MANY_LIMITED) for (const name of this.queue) this.setUncertified(name, this.tools.current(name) === null);
       this.backOff(Math.max(SHORTEST_PAUSE_MS, Math.min(retryAfterMs ?? LONGEST_PAUSE_MS, LONGEST_PAUSE_MS)));
+    }
   }
 
   private backOff(ms: number): void {

@@ -282,8 +282,7 @@ async function completeTakeover(
 async function giveBack(components: Components, admin: Admin, takeover: TakeoverClient, runtime: ProcessContext): Promise<void> {
   const { https, table, cacheFiles } = components;
   runtime.draining();
-  https.stop();
-  await Promise.all([admin.close(), cacheFiles?.release()]);
+  await Promise.all([https.stop(), admin.close(), cacheFiles?.release()]);
   table.close();
   takeover.abandon();
   await endServing(components, admin, runtime, true);
@@ -307,9 +306,8 @@ function createTakeoverServer(
         if (outcome.kind === 'not-upgraded') throw new Error(outcome.reason);
         return outcome.upgraded;
       },
-      release: () => {
-        https.pause();
-        return Promise.all([table.release(), cacheFiles?.release()]).then(() => undefined);
+      release: async () => {
+        await Promise.all([https.pause(), table.release(), cacheFiles?.release()]);
       },
       reclaim: () => {
         https.resume();
@@ -347,10 +345,10 @@ async function endServing(
   log.info({ within: drainTimeoutMs }, 'draining');
   health.stop();
   keySets.stop();
-  https.stop();
+  const certificatesSaved = https.stop();
   if (patient) table.close();
   await workers.drain(drainTimeoutMs, patient);
-  await Promise.all([history?.close(), cacheFiles?.close()]);
+  await Promise.all([certificatesSaved, history?.close(), cacheFiles?.close()]);
   await Promise.all([accessLog.end(), traceExport.end()]);
   await admin.close();
   if (!patient) table.close();

@@ -213,9 +213,9 @@ export class CertificateManager {
     return { shown, orders: this.automatic.results(), failing: { missing, renewal }, expiring: this.expiring(new Set(failing)) };
   }
 
-  /** Stops ordering while another process takes over. */
-  pause(): void {
-    this.automatic.pause();
+  /** Stops ordering while another process takes over. Resolves as `AutomaticHttps.pause`. */
+  pause(): Promise<void> {
+    return this.automatic.pause();
   }
 
   resume(): void {
@@ -249,11 +249,12 @@ export class CertificateManager {
     return isOrdered && !isHeld ? `${plain}; over HTTPS ${this.explain(host)}` : plain;
   }
 
-  stop(): void {
-    this.automatic.stop();
+  /** Resolves as `pause`. */
+  stop(): Promise<void> {
     this.internal.stop();
     this.cancelReading();
     for (const end of this.stops) end();
+    return this.automatic.stop();
   }
 
   /** The current certificate as the ACME side sees it: an internal wildcard that covers the name does not replace an order. */

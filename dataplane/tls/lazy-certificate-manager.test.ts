@@ -33,7 +33,7 @@ test('a certificate directory that can be used again is no longer warned about, 
     assert.deepEqual(about(manager.warnings), []);
     assert.ok(log.lines.some(({ message }) => message === 'the certificate directory can be used again'));
   } finally {
-    manager.stop();
+    await manager.stop();
     rmSync(root, { recursive: true, maxRetries: 10 });
   }
 });

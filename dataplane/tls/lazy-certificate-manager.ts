@@ -215,8 +215,9 @@ export class LazyCertificateManager {
     this.manager?.prioritize(name);
   }
 
-  pause(): void {
-    this.manager?.pause();
+  /** Stops ordering while another process takes over. Resolves when what that process needs is on disk, or can't be saved. */
+  async pause(): Promise<void> {
+    await this.manager?.pause();
   }
 
   resume(): void {
@@ -234,8 +235,9 @@ export class LazyCertificateManager {
     return this.manager?.explainPlainHttp(host) ?? explainPlainHttp(siteFor(host, this.tools), false, null, this.tools.noAcme);
   }
 
-  stop(): void {
+  /** Resolves as `pause`. */
+  async stop(): Promise<void> {
     this.cancelCheck();
-    this.manager?.stop();
+    await this.manager?.stop();
   }
 }

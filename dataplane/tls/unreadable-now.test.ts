@@ -103,5 +103,5 @@ test('what is served stays until the files of a new certificate can be read', as
     published.slice(before).flatMap(({ upserts }) => upserts.map(({ domain }) => domain)),
     ['a.test'],
   );
-  manager.stop();
+  await manager.stop();
 });

@@ -41,6 +41,7 @@ export class AcmeIssuer {
   private readonly challengePreference: ChallengePreference;
   private settings: AcmeSettings | null = null;
   private solver: ChallengeSolver;
+  private dnsSolver: Dns01Solver | null = null;
 
   constructor(tools: AcmeIssuerTools) {
     const { store, stateDir, clock, log } = tools;
@@ -71,8 +72,26 @@ export class AcmeIssuer {
       .catch((error: unknown) => log.debug({ error: String(error) }, 'challenges of other instances are not answered yet'));
   }
 
-  stop(): void {
+  /**
+   * Another process takes over: orders that have not presented a challenge yet are left to it. Resolves when what it needs is on disk, or
+   * can't be saved.
+   */
+  async pause(): Promise<void> {
+    this.workerSolver.pause();
+    await Promise.all([this.challengePreference.release(), this.dnsSolver?.handOver()]);
+  }
+
+  resume(): void {
+    this.workerSolver.resume();
+    this.challengePreference.reclaim();
+    this.dnsSolver?.reclaim();
+  }
+
+  /** The same if the process ends. */
+  async stop(): Promise<void> {
+    this.workerSolver.pause();
     this.workerSolver.shared.stop();
+    await Promise.all([this.challengePreference.release(), this.dnsSolver?.release()]);
   }
 
   /** `replaces` is the ARI CertID of the certificate that it renews (RFC 9773 5). @throws IssueError. */
@@ -101,8 +120,8 @@ export class AcmeIssuer {
   private useDns(dns: DnsSettings | null): void {
     const records = dns && createProvider(dns, this.tools);
     this.challengePreference.allowDns(records !== null);
-    const dnsSolver = dns && records && new Dns01Solver({ ...this.tools, provider: records, propagation: createPropagationCheck(dns) });
-    this.solver = new SolverByType(this.workerSolver, dnsSolver);
+    this.dnsSolver = dns && records && new Dns01Solver({ ...this.tools, provider: records, propagation: createPropagationCheck(dns) });
+    this.solver = new SolverByType(this.workerSolver, this.dnsSolver);
   }
 
   /** The certificate that an order replaces; one that merely covers the name does not count. */

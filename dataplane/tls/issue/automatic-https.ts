@@ -124,20 +124,29 @@ export class AutomaticHttps {
     return this.scheduler.names();
   }
 
-  /** Stops placing orders because the process ends or another one takes over. Orders in progress are completed. */
-  pause(): void {
-    this.scheduler.pause();
-    this.renewalInfo.pause();
+  /**
+   * Stops placing orders because another process takes over. Orders in progress are completed. Resolves when what that process needs is on
+   * disk, or can't be saved; nothing is saved after that.
+   */
+  async pause(): Promise<void> {
+    await Promise.all([this.pauseOrders(), this.issuer.pause()]);
   }
 
   resume(): void {
+    this.attempts.reclaim();
+    this.issuer.resume();
     this.scheduler.resume();
     this.renewalInfo.resume();
   }
 
-  stop(): void {
-    this.pause();
-    this.issuer.stop();
+  /** The same because the process ends. */
+  async stop(): Promise<void> {
+    await Promise.all([this.pauseOrders(), this.issuer.stop()]);
+  }
+
+  private async pauseOrders(): Promise<void> {
+    this.scheduler.pause();
+    await Promise.all([this.attempts.release(), this.renewalInfo.pause()]);
   }
 
   /** Published at most once per turn of the event loop, since many names may fail together. */

@@ -64,3 +64,30 @@ test('a map that could not be saved is saved as soon as that is possible again, 
     rmSync(root, { recursive: true });
   }
 });
+
+test('what has changed is on disk when a map is released, and only the next process saves until it is reclaimed', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'persistent-map-'));
+  try {
+    const path = join(folder, 'map.json');
+    const clock = new ManualClock();
+    const open = () => new PersistentMap({ path, schema: z.string(), what: 'the map', cost: 'it is lost' }, clock, memoryLog());
+    const saved = (): unknown => JSON.parse(readFileSync(path, 'utf8'));
+    const old = open();
+    old.set('a', 'one');
+    await old.release();
+    const next = open();
+    assert.equal(next.get('a'), 'one');
+    next.set('a', 'two');
+    await next.release();
+    old.set('b', 'late');
+    clock.pass(60_000);
+    await old.release();
+    assert.deepEqual(saved(), { a: 'two' });
+    old.reclaim();
+    clock.pass(1_000);
+    await old.release();
+    assert.deepEqual(saved(), { a: 'one', b: 'late' });
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});

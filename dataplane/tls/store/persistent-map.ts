@@ -26,7 +26,11 @@ export class PersistentMap<T> {
   private readonly clock: Clock;
   private readonly log: Log;
   private readonly values: Map<string, T>;
-  private saving = false;
+  /** Whether there are changes that no save has begun to write. */
+  private changed = false;
+  /** Cancels the next save; null if none is planned. */
+  private cancelSave: (() => void) | null = null;
+  private released = false;
   /** Why the last save failed; null if it did not. */
   private failure: string | null = null;
   /** One save after the other, since all use the same temporary file. */
@@ -54,16 +58,37 @@ export class PersistentMap<T> {
     this.saveAfter(this.file.gatherMs ?? GATHER_MS);
   }
 
+  /**
+   * Saves what has changed so far, and nothing from then on: the process ends, or another one uses the file. Resolves when that is on disk,
+   * or has failed.
+   */
+  release(): Promise<void> {
+    if (this.released) return this.saved;
+    this.released = true;
+    return this.changed ? this.saveNow() : this.saved;
+  }
+
+  /** The file is ours again: what has changed meanwhile is saved. */
+  reclaim(): void {
+    this.released = false;
+    if (this.changed) this.saveAfter(this.file.gatherMs ?? GATHER_MS);
+  }
+
   private saveAfter(ms: number): void {
-    if (this.saving) return;
-    this.saving = true;
-    this.clock.after(ms, () => {
-      this.saved = this.saved.then(() => this.save());
-    });
+    this.changed = true;
+    if (this.released) return;
+    this.cancelSave ??= this.clock.after(ms, () => void this.saveNow());
+  }
+
+  private saveNow(): Promise<void> {
+    this.cancelSave?.();
+    this.cancelSave = null;
+    this.saved = this.saved.then(() => this.save());
+    return this.saved;
   }
 
   private async save(): Promise<void> {
-    this.saving = false;
+    this.changed = false;
     const { path, what, cost } = this.file;
     try {
       await writePrivate(`${path}.new`, `${JSON.stringify(Object.fromEntries(this.values))}\n`);

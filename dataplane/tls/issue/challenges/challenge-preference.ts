@@ -55,6 +55,15 @@ export class ChallengePreference {
     if (this.saved.get(name) !== value) this.saved.set(name, value);
   }
 
+  /** As `PersistentMap.release`. */
+  release(): Promise<void> {
+    return this.saved.release();
+  }
+
+  reclaim(): void {
+    this.saved.reclaim();
+  }
+
   private possible(): ChallengeType[] {
     return CHALLENGE_TYPES.filter((type) => type !== 'dns-01' || this.dns);
   }

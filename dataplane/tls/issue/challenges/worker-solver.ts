@@ -1,5 +1,6 @@
 import type { Log } from '../../../../shared/runtime/log/log.ts';
 import type { Publisher, StateChange } from '../../../publish/publisher.ts';
+import { IssueError } from '../issue-error.ts';
 import { inStore } from '../store-error.ts';
 import type { Challenge, ChallengeSolver } from './challenge.ts';
 import { SharedTokens, type SharedTokensTools } from './shared-tokens.ts';
@@ -18,6 +19,7 @@ export class WorkerSolver implements ChallengeSolver {
   private readonly tools: WorkerSolverTools;
   private readonly active = new Map<string, PublishedChallenge>();
   private foreign: readonly PublishedChallenge[] = [];
+  private paused = false;
 
   constructor(tools: WorkerSolverTools) {
     this.tools = tools;
@@ -30,8 +32,10 @@ export class WorkerSolver implements ChallengeSolver {
     });
   }
 
+  /** @throws IssueError while paused: the authority may connect to the workers of the next process, which do not know the challenge. */
   async present(challenge: Challenge): Promise<void> {
     const { type, name, token } = challenge;
+    if (this.paused) throw new IssueError('local', `${name}: the process hands over or ends; the next one goes on with the order`);
     this.active.set(token, await toPublished(challenge));
     await Promise.all([this.publish(), type === 'http-01' && inStore(name, this.shared.put(challenge))]);
   }
@@ -44,6 +48,15 @@ export class WorkerSolver implements ChallengeSolver {
       .catch((error: unknown) =>
         this.tools.log.debug({ name, error: String(error) }, 'a challenge token could not be deleted and expires in an hour'),
       );
+  }
+
+  /** Presents no further challenges. Those that are presented stay. */
+  pause(): void {
+    this.paused = true;
+  }
+
+  resume(): void {
+    this.paused = false;
   }
 
   private publishSoon(name: string): void {

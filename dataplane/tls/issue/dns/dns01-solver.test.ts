@@ -113,3 +113,29 @@ test('records left by a crash or a failed removal are removed at the next start'
   scene.start();
   await scene.until(() => scene.zone.size === 0);
 });
+
+test('a process that takes over leaves the records of orders in progress alone, and the other one removes them', async () => {
+  using scene = new Scene();
+  const old = scene.start();
+  await old.present(challenge('a.test', 'one'));
+  await old.handOver();
+  const next = scene.start();
+  await turn();
+  assert.deepEqual([...scene.zone], ['_acme-challenge.a.test one']);
+  old.cleanUp(challenge('a.test', 'one'));
+  await turn();
+  assert.equal(scene.zone.size, 0);
+  await next.release();
+});
+
+test('if a process does not take over after all, the records of orders in progress are known again', async () => {
+  using scene = new Scene();
+  const solver = scene.start();
+  await solver.present(challenge('a.test', 'one'));
+  await solver.handOver();
+  solver.reclaim();
+  await solver.release();
+  scene.start();
+  await turn();
+  assert.equal(scene.zone.size, 0);
+});

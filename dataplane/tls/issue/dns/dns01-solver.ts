@@ -29,6 +29,8 @@ export class Dns01Solver implements ChallengeSolver {
   private readonly tools: Dns01SolverTools;
   /** By value: records that exist, or may exist, in a zone. The next process removes those that a crash left behind. */
   private readonly records: PersistentMap<Record>;
+  /** Those of pending challenges. */
+  private readonly pending = new Map<string, Record>();
 
   constructor(tools: Dns01SolverTools) {
     const { stateDir, clock, log } = tools;
@@ -51,14 +53,33 @@ export class Dns01Solver implements ChallengeSolver {
     const recordName = `_acme-challenge.${name}`;
     // If the lookup fails, use the name itself.
     const record = { name: await dns.resolveAlias(recordName).catch(() => recordName), value };
+    this.pending.set(value, record);
     this.records.set(value, record);
     await records.add(record.name, value);
     await this.waitForPropagation(record);
   }
 
   cleanUp({ keyAuthorization }: Challenge): void {
-    const record = this.records.get(keyAuthorization);
-    if (record !== null) void this.remove(record);
+    const record = this.pending.get(keyAuthorization);
+    if (record === undefined) return;
+    this.pending.delete(keyAuthorization);
+    void this.remove(record);
+  }
+
+  /** The process ends. Resolves when the list of records is on disk, or that has failed. */
+  release(): Promise<void> {
+    return this.records.release();
+  }
+
+  /** The same for another process that takes over: it must not remove what orders in progress need, and this one removes afterwards. */
+  handOver(): Promise<void> {
+    for (const value of this.pending.keys()) this.records.set(value, null);
+    return this.release();
+  }
+
+  reclaim(): void {
+    for (const [value, record] of this.pending) this.records.set(value, record);
+    this.records.reclaim();
   }
 
   private async waitForPropagation({ name, value }: Record): Promise<void> {

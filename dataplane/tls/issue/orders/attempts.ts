@@ -47,4 +47,12 @@ export class Attempts {
   set(name: string, attempt: OrderAttempt | null): void {
     this.saved.set(name, attempt && { ...attempt, ...(this.settings !== undefined && { settings: this.settings }) });
   }
+  /** As `PersistentMap.release`. */
+  release(): Promise<void> {
+    return this.saved.release();
+  }
+
+  reclaim(): void {
+    this.saved.reclaim();
+  }
 }

@@ -99,15 +99,17 @@ export class RenewalInfoPoller {
     return { window: known.window, ariId: known.ariId };
   }
 
-  /** Stops polling. */
-  pause(): void {
+  /** Stops polling. Resolves when what is known is on disk, and nothing more is written. */
+  pause(): Promise<void> {
     this.paused = true;
     for (const { cancel } of this.entries.values()) cancel();
     this.queue.clear();
+    return this.known.release();
   }
 
   resume(): void {
     this.paused = false;
+    this.known.reclaim();
     for (const name of this.entries.keys()) this.schedule(name);
   }
 

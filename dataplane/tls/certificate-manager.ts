@@ -107,7 +107,7 @@ export class CertificateManager {
       internal: () => this.internalCertificates(),
       wanted: () => this.automatic.names(),
     });
-    this.applied = new AppliedCertificates({ store: appliedStore, published: shown, held: () => this.selection.all() });
+    this.applied = new AppliedCertificates({ ...tools, store: appliedStore, published: shown, held: () => this.selection.all() });
     this.selection.onChange((changes) => this.queueChanges(changes));
     this.stops.push(
       ...[store, appliedStore].map((one) =>
@@ -215,10 +215,12 @@ export class CertificateManager {
 
   /** Stops ordering while another process takes over. Resolves as `AutomaticHttps.pause`. */
   pause(): Promise<void> {
+    this.applied.pause();
     return this.automatic.pause();
   }
 
   resume(): void {
+    this.applied.resume();
     this.automatic.resume();
   }
 
@@ -252,6 +254,7 @@ export class CertificateManager {
   /** Resolves as `pause`. */
   stop(): Promise<void> {
     this.internal.stop();
+    this.applied.pause();
     this.cancelReading();
     for (const end of this.stops) end();
     return this.automatic.stop();

@@ -43,12 +43,12 @@ async function opened(t: TestContext) {
     await store.close();
     rmSync(folder, { recursive: true, force: true });
   });
-  const applied = new AppliedCertificates({ store, held: () => known.all(), published: async () => undefined });
+  const applied = new AppliedCertificates({ ...edge, store, held: () => known.all(), published: async () => undefined });
   const apply = async (said: FrameParts): Promise<string[]> => {
     const one = frame(said);
     return results([...(await applied.apply(one)), ...(await applied.remove(one))]);
   };
-  return { folder, known, apply };
+  return { folder, known, apply, applied, edge, store };
 }
 
 test('a full frame stores its certificates, leaves identical ones alone, and removes the others of its sources', async (t) => {
@@ -101,4 +101,29 @@ test('a domain that moves between sources always has a certificate', async (t) =
   assert.deepEqual(await apply({ sources: ['file', 'kubernetes'], accepted: [line(a, a.domains, 'kubernetes')] }), ['a.test changed']);
   assert.deepEqual(await apply({ sources: ['file'], accepted: [] }), []);
   assert.ok(known.find('a.test'));
+});
+
+test('a certificate that could not be deleted is deleted as soon as that is possible, unless it is wanted again', async (t) => {
+  const { folder, known, apply, applied, edge, store } = await opened(t);
+  const [a, b] = [await pairFor('a.test'), await pairFor('b.test')];
+  await apply({ accepted: [line(a), line(b)] });
+  const remove = store.delete.bind(store);
+  store.delete = () => Promise.reject(Object.assign(new Error('no'), { code: 'EROFS' }));
+  const failed = (name: string): string => `${name} rejected it can't be deleted: the file system is read-only`;
+  assert.deepEqual(await apply({ accepted: [] }), [failed('a.test'), failed('b.test')]);
+  edge.clock.pass(30_000);
+  assert.deepEqual(await apply({ based_on: 1, accepted: [line(b)] }), ['b.test unchanged']);
+  assert.ok(known.find('a.test'));
+  store.delete = remove;
+  applied.pause();
+  edge.clock.pass(30_000);
+  assert.deepEqual(await apply({ based_on: 1, accepted: [] }), []);
+  assert.ok(known.find('a.test'), 'another process has them');
+  applied.resume();
+  edge.clock.pass(30_000);
+  assert.deepEqual(await apply({ based_on: 1, accepted: [] }), []);
+  assert.deepEqual([known.find('a.test'), known.find('b.test')?.serial], [null, b.serial]);
+  assert.deepEqual(readdirSync(join(folder, 'applied')), ['b.test']);
+  const said = edge.log.lines.map(({ message }) => message).filter((message) => message.startsWith('a certificate that a controller'));
+  assert.equal(said.length, 3);
 });

@@ -46,6 +46,16 @@ test('each domain has its own limit, and so has each client address behind a tru
   assert.equal(await admitted(proxy, 5, get('/', 'X-Forwarded-For: 203.0.113.2\r\n')), 2);
 });
 
+test('the hosts of a wildcard share its limit, so that a client gets no other one by making up names', async () => {
+  const key = '{client_ip}{host}';
+  using proxy = await ProxyFixture.start([limited('*.a.test', 3), limited('*.b.test', 100, { rate_limits: [{ rps: 2, key }] })]);
+  const to = (host: string): string => get().replace('a.test', host);
+  let inside = 0;
+  for (let nth = 0; nth < 6; nth++) inside += await admitted(proxy, 1, to(`${nth}.a.test`));
+  assert.equal(inside, 3);
+  for (const host of ['one.b.test', 'two.b.test']) assert.equal(await admitted(proxy, 4, to(host)), 2, host);
+});
+
 test("a client can't get a limit of its own by claiming another address", async () => {
   using proxy = await ProxyFixture.start([limited('a.test', 2)]);
   let inside = 0;

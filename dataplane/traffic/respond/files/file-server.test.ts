@@ -426,6 +426,41 @@ test('a directory that try_files names in the place of the requested file has it
   assert.equal(field((await ask('/docs', '', 'GET', own)).head, 'location'), '/docs/');
 });
 
+test('the index file of a directory that the site has written in the place of the requested path is served, with no redirect to a path that is not rewritten', async () => {
+  using app = await ProxyFixture.start([
+    route({
+      rewrites: [
+        { from: '/manual', to: '/docs/' },
+        { from: '/home', to: '/' },
+        { from: '/old/*', to: '/docs' },
+        { from: '/nothing', to: '/bare/' },
+      ],
+      file_server: { index: ['index.html', 'ten.bin'] },
+      handles: [
+        { path: '/tried/*', rewrites: [{ to: '/docs/' }], try_files: ['{path}', '/page.html'] },
+        { path: '/list/*', rewrites: [{ to: '/bare/' }], file_server: { browse: true } },
+        { path: '/app/*', strip_prefix: true },
+        { path: '/sub*', uri: [{ strip_prefix: '/sub' }] },
+        { path: '/index/*', uri: [{ strip_prefix: '/index' }, { strip_suffix: 'index.html' }] },
+      ],
+    }),
+  ]);
+  for (const [target, expected] of [
+    ['/manual', 'the docs'],
+    ['/manual?a', 'the docs'],
+    ['/tried/a', 'the docs'],
+    ['/index/docs/index.html', 'the docs'],
+    ['/home', BYTES.toString()],
+  ] as const) {
+    const { line, body } = await ask(target, '', 'GET', app);
+    assert.deepEqual([line, body], ['HTTP/1.1 200 OK', expected], target);
+  }
+  assert.equal(statusOf(await ask('/nothing', '', 'GET', app)), 404);
+  // The links of a list need the slash, and so do those of a page whose path has lost no more than its prefix.
+  for (const target of ['/list/a', '/old/a', '/app/docs', '/sub', '/sub/docs'])
+    assert.equal(field((await ask(target, '', 'GET', app)).head, 'location'), `${target}/`);
+});
+
 test('a block has its own root, its own status, or the file server of its site', async () => {
   using blocks = await ProxyFixture.start([
     route({

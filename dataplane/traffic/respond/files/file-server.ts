@@ -22,6 +22,7 @@ export function fileServerOf(route: RouteSpec, handle: HandleSpec | null, tools:
   const server = fileServerIn(route, handle);
   if (server === null || server.root === null) return null;
   const settings = compileSettings(server.spec, server.root, server.tryFiles, tools.clock);
+  const changesPaths = [route.uri, handle?.uri].some((changes) => changes !== undefined);
   return {
     respond(x) {
       if (x.method !== 'GET' && x.method !== 'HEAD') return answer(x, NOT_ALLOWED);
@@ -32,7 +33,8 @@ export function fileServerOf(route: RouteSpec, handle: HandleSpec | null, tools:
       const path = filePathOf(target);
       if (path === 'malformed') answer(x, MALFORMED);
       else if (path === 'missing') answer(x, IMPOSSIBLE);
-      else file.begin(path);
+      // With `uri strip_prefix /app`, `/app` is the root without its slash.
+      else file.begin(changesPaths && path.names.length === 0 ? { ...path, slash: x.path.endsWith('/') } : path);
     },
     explain: () => ({ answeredBy: 'file_server', words: `files of ${settings.root.path}` }),
   };

@@ -66,7 +66,7 @@ class Search {
   private async at({ names, slash }: FilePath): Promise<FindResult> {
     const opened = await this.open(names);
     if ('refused' in opened) return opened;
-    if ('directory' in opened) return this.directory(opened.directory, names);
+    if ('directory' in opened) return this.directory(opened.directory, names, slash);
     if (!slash) return this.file(opened.file, names);
     this.disk.close(opened.file.fd);
     return MISSING;
@@ -77,7 +77,11 @@ class Search {
     const { names, slash } = path;
     const opened = await this.open(names);
     if ('refused' in opened) return opened.refused === 'missing' ? null : opened;
-    if ('directory' in opened && slash) return this.triedDirectory(opened.directory, names, isSamePlace(path, requested));
+    if ('directory' in opened && slash) {
+      // The site may have written the slash of the path that it tries.
+      const isRequested = isSamePlace(path, requested) && !this.isWritten(requested);
+      return this.shown(opened.directory, names, isRequested);
+    }
     if ('file' in opened && !slash) return this.file(opened.file, names);
     if ('file' in opened) this.disk.close(opened.file.fd);
     else closePath(this.disk, opened.directory);
@@ -88,16 +92,21 @@ class Search {
     return openBelow(this.disk, this.settings.root, names, this.settings.hidden);
   }
 
-  private async directory(fd: number, names: readonly string[]): Promise<FindResult> {
-    if (!this.slash) {
+  /** Whether the site has written a path with a slash in the place of one without. */
+  private isWritten({ slash }: FilePath): boolean {
+    return slash && !this.slash;
+  }
+
+  private async directory(fd: number, names: readonly string[], slash: boolean): Promise<FindResult> {
+    if (!this.slash && !slash) {
       closePath(this.disk, fd);
       return { redirect: true };
     }
-    return (await this.inside(fd, names)) ?? { refused: 'missing', reason: 'the directory has no index file' };
+    return (await this.shown(fd, names, false)) ?? { refused: 'missing', reason: 'the directory has no index file' };
   }
 
-  /** `isRequested`: it is not in the place of another file. The index file of such a one needs no slash, but the links of a list do. */
-  private async triedDirectory(fd: number, names: readonly string[], isRequested: boolean): Promise<FindResult | null> {
+  /** `isRequested`: it is not in the place of another path. The index file of such a one needs no slash, but the links of a list do. */
+  private async shown(fd: number, names: readonly string[], isRequested: boolean): Promise<FindResult | null> {
     const found = await this.inside(fd, names);
     if (found === null || this.slash || (!isRequested && !('listing' in found))) return found;
     if ('file' in found) this.disk.close(found.file.fd);

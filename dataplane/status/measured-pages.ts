@@ -4,7 +4,7 @@ const REASONS: readonly (readonly [BeaconOutcome, string])[] = [
   ['forbidden', 'a Content-Security-Policy or Integrity-Policy that does not allow the script or its report'],
   ['no head', 'no </head> and no <body> where a script would run'],
   ['encoding', 'an encoding other than UTF-8'],
-  ['coding', 'a content coding other than gzip, br and zstd'],
+  ['coding', 'a content coding other than gzip, br and zstd, or one that is declared without being used'],
   ['memory', 'lack of memory for compressed pages: many were being sent at once'],
 ];
 

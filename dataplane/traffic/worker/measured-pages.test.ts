@@ -221,6 +221,14 @@ describe('left exactly as it is', () => {
     assert.equal((await setup.request()).bytes.toString(), '<li>one</li><li>two</li>');
   });
 
+  test('the bytes of a page that is not coded as its head says', async () => {
+    for (const page of [PAGE, `\n${PAGE}`, '<p>'.repeat(100_000), '<p']) {
+      using setup = await serving({ 'content-encoding': 'gzip' }, page);
+      const { fields, bytes } = await setup.request();
+      assert.deepEqual([fields['content-encoding'], bytes.toString()], ['gzip', page]);
+    }
+  });
+
   test('everything where analytics are off', async () => {
     using setup = await Setup.of((_, response) => response.writeHead(200, { ...HTML, etag: '"1"' }).end(PAGE), null);
     const { fields, bytes } = await setup.request();

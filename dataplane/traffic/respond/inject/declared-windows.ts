@@ -8,8 +8,23 @@ export interface DeclaredWindows {
   read(piece: Buffer): number | null;
 }
 
-/** A window that is part of the coding (RFC 1951 2). */
-export const NO_DECLARED_WINDOWS: DeclaredWindows = { read: () => 0 };
+/** In place of a window: the bytes are not of this coding. */
+export const FOREIGN: number = Number.POSITIVE_INFINITY;
+
+/** What a member of gzip begins with (RFC 1952 2.3.1). */
+const GZIP_MAGIC = [0x1f, 0x8b] as const;
+
+/** Gzip has no windows to declare (RFC 1951 2), but says what it is. With only one of its two bytes, it is taken for damaged. */
+export class GzipWindows implements DeclaredWindows {
+  private seen = 0;
+  private isGzip = false;
+
+  read(piece: Buffer): number | null {
+    for (const byte of piece.subarray(0, GZIP_MAGIC.length - this.seen)) this.isGzip = byte === GZIP_MAGIC[this.seen++] || this.isGzip;
+    if (this.isGzip) return 0;
+    return this.seen < GZIP_MAGIC.length ? null : FOREIGN;
+  }
+}
 
 /** A stream of Brotli declares its window in its first byte (RFC 7932 9.1). */
 export class BrotliWindows implements DeclaredWindows {

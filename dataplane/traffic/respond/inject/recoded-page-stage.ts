@@ -3,7 +3,7 @@ import { zlib } from '../../../../shared/runtime/node-on-demand.ts';
 import { guarded } from '../../exchange/faults.ts';
 import type { BodySink, BodySource, BodyStage } from '../../exchange/filter.ts';
 import type { EncoderMemory } from '../encode/memory.ts';
-import { BrotliWindows, type DeclaredWindows, NO_DECLARED_WINDOWS, ZstdWindows } from './declared-windows.ts';
+import { BrotliWindows, type DeclaredWindows, FOREIGN, GzipWindows, ZstdWindows } from './declared-windows.ts';
 import { Insertion, type Page } from './insertion.ts';
 import { changedFields } from './page-head.ts';
 
@@ -36,9 +36,9 @@ const DECODED = { chunkSize: 65_536 };
 function makeCodings(): ReadonlyMap<string, Coding> {
   const make = zlib();
   const { constants } = make;
-  const gzip = {
+  const gzip: Coding = {
     cost: 512 * KB,
-    windows: () => NO_DECLARED_WINDOWS,
+    windows: () => new GzipWindows(),
     largest: 0,
     decoder: () => make.createGunzip(DECODED),
     encoder: () => make.createGzip(),
@@ -82,7 +82,8 @@ export function codingOf(name: string): Coding | null {
 
 /**
  * A compressed page: decoded, given its script, and encoded again in the same coding, on the thread pool. What the upstream flushes
- * reaches the client without waiting for more. A page whose decoder would need more memory than is left passes unchanged.
+ * reaches the client without waiting for more. A page whose decoder would need more memory than is left passes unchanged, and so does one
+ * that is not coded at all, which clients can read that ignore the coding.
  */
 export class RecodedPageStage implements BodyStage {
   private readonly next: BodySink;
@@ -160,7 +161,7 @@ export class RecodedPageStage implements BodyStage {
     this.begun = true;
     if (this.reserve(window)) return this.decode();
     this.unchanged = true;
-    this.page.request.beacon = 'memory';
+    this.page.request.beacon = window === FOREIGN ? 'coding' : 'memory';
     this.free();
     const { held } = this;
     return this.next.body(held, 0, held.length);

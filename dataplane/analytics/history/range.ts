@@ -58,10 +58,16 @@ function parsePrevious(query: ReadonlyMap<string, string>, range: Omit<RangeQuer
 
 function parseTime(name: string, text: string | undefined, otherwise: number): Parsed<number> {
   if (text === undefined) return accepted(otherwise);
-  const date = /^\d{4}-\d\d-\d\d$/.test(text);
-  const time = /^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:\d\d)$/.test(text);
-  const value = date || time ? Date.parse(text) : Number.NaN;
+  const [, day] = /^(\d{4}-\d\d-\d\d)(?:T\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:\d\d))?$/.exec(text) ?? [];
+  if (day !== undefined && !isDay(day)) return refused(`${name}: the calendar has no ${day}`);
+  const value = day === undefined ? Number.NaN : Date.parse(text);
   return Number.isNaN(value) ? refused(`${name} is a date or a time, such as 2026-11-22 or 2026-11-22T13:00:00Z`) : accepted(value);
+}
+
+/** Whether the calendar has this day: `Date.parse` takes 30 February for 2 March. */
+function isDay(day: string): boolean {
+  const time = Date.parse(day);
+  return !Number.isNaN(time) && new Date(time).toISOString().startsWith(day);
 }
 
 function parseStep(text: string | undefined, length: number): Parsed<RangeQuery['step']> {

@@ -376,6 +376,27 @@ describe('the dashboard', { skip: missingBrowser() }, () => {
     await page.getByText('The view token does not show the settings').waitFor();
   });
 
+  test('a token is not said to be wrong before the proxy has answered, and one from before a restart is', async () => {
+    await using shown = await scene.show('from before');
+    const { page } = shown;
+    const [field, wrong] = [page.getByLabel('Token', { exact: true }), page.getByText('does not accept this token')];
+    await page.goto(shown.url);
+    await wrong.waitFor();
+    // The answer is on its way for as long as the test likes.
+    const held = Promise.withResolvers<void>();
+    await page.route('**/events?*', async (route) => {
+      await held.promise;
+      await route.continue();
+    });
+    await field.fill(VIEW_TOKEN);
+    await page.keyboard.press('Enter');
+    await page.getByText('Waiting for the proxy').waitFor();
+    assert.deepEqual([await wrong.count(), await field.inputValue()], [0, VIEW_TOKEN]);
+    assert.deepEqual(await shown.violations(), []);
+    held.resolve();
+    await page.locator('.connection.live').waitFor();
+  });
+
   // From here on, tests change what is served.
   test('alerts come first with what to do, disappear by themselves, and lead to their hosts', async () => {
     await using shown = await scene.show();

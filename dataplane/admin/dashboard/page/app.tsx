@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { History } from '../../../../shared/wire/history.ts';
-import { storeToken } from './data/api.ts';
+import { storedToken, storeToken } from './data/api.ts';
 import { visible } from './data/format.ts';
 import { type Question, useLive } from './data/live.ts';
 import { type PageLocation, usePageLocation } from './data/page-location.ts';
@@ -43,12 +43,13 @@ export function App() {
   useTitle(place);
   useEffect(() => main.current?.focus({ preventScroll: true }), [place.view, place.subject]);
   useSearchKey(() => setSearching(true));
-  if (live.unauthorized) {
+  if (live.refused !== null) {
     const enter = (token: string) => {
       storeToken(token);
       setAttempt(attempt + 1);
     };
-    return <TokenView key={attempt} refused={attempt > 0} enter={enter} />;
+    const checking = live.refused !== attempt;
+    return <TokenView checking={checking} refused={!checking && storedToken() !== null} enter={enter} />;
   }
   return (
     <>

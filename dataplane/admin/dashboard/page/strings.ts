@@ -39,6 +39,7 @@ export const TOKEN = {
   label: 'Token',
   hint: 'The value of SLUICE_VIEW_TOKEN (reads only) or SLUICE_ADMIN_TOKEN. On the machine itself, “sluice dashboard” opens this page without a token.',
   submit: 'Open the dashboard',
+  checking: 'Waiting for the proxy …',
   refused: 'The proxy does not accept this token.',
   viewOnly: 'The view token does not show the settings. Open the dashboard with SLUICE_ADMIN_TOKEN or with “sluice dashboard”.',
 } as const;

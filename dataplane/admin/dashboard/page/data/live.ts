@@ -17,8 +17,8 @@ export type Live = {
   readonly state: 'connecting' | 'live' | 'lost';
   /** The proxy's message if it refused the stream; empty if it did not respond. */
   readonly refusal: string;
-  /** The token is missing or was refused. */
-  readonly unauthorized: boolean;
+  /** The attempt whose token is missing or was refused; null if there is none. */
+  readonly refused: number | null;
 };
 
 const FIRST_RETRY_MS = 1_000;
@@ -35,7 +35,7 @@ export function useLive(attempt: number, { domain, query }: Question): Live {
     history: NOTHING,
     state: 'connecting',
     refusal: '',
-    unauthorized: false,
+    refused: null,
     domain,
   });
   useEffect(() => {
@@ -44,7 +44,9 @@ export function useLive(attempt: number, { domain, query }: Question): Live {
       ended.abort();
       ended = new AbortController();
       if (document.visibilityState === 'visible')
-        void keepFollowing(query, ended.signal, (change) => setLive((before) => ({ ...before, ...change, domain })));
+        void keepFollowing(query, ended.signal, ({ unauthorized = false, ...change }) =>
+          setLive((before) => ({ ...before, ...change, refused: unauthorized ? attempt : null, domain })),
+        );
     };
     follow();
     document.addEventListener('visibilitychange', follow);
@@ -56,14 +58,16 @@ export function useLive(attempt: number, { domain, query }: Question): Live {
   return live.domain === domain ? live : { ...live, history: NOTHING };
 }
 
-async function keepFollowing(query: string, ended: AbortSignal, changed: (change: Partial<Live>) => void): Promise<void> {
+type Change = Partial<Omit<Live, 'refused'>> & { readonly unauthorized?: boolean };
+
+async function keepFollowing(query: string, ended: AbortSignal, changed: (change: Change) => void): Promise<void> {
   let wait = FIRST_RETRY_MS;
   while (!ended.aborted) {
     let refusal = '';
     try {
       await followOnce(query, ended, (change) => {
         wait = FIRST_RETRY_MS;
-        changed({ ...change, state: 'live', unauthorized: false });
+        changed({ ...change, state: 'live' });
       });
     } catch (error) {
       if (ended.aborted) return;

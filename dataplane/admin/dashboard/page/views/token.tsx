@@ -1,11 +1,21 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { TOKEN } from '../strings.ts';
 
+type TokenViewProps = {
+  /** Whether the proxy has not answered yet. */
+  readonly checking: boolean;
+  readonly refused: boolean;
+  readonly enter: (token: string) => void;
+};
+
 /** Asks for the token of the Admin API. */
-export function TokenView({ refused, enter }: { refused: boolean; enter: (token: string) => void }) {
+export function TokenView({ checking, refused, enter }: TokenViewProps) {
   const [token, setToken] = useState('');
   const field = useRef<HTMLInputElement>(null);
-  useEffect(() => field.current?.focus(), []);
+  useEffect(() => {
+    if (refused) setToken('');
+    field.current?.focus();
+  }, [refused]);
   return (
     <main class="token">
       <form
@@ -37,6 +47,9 @@ export function TokenView({ refused, enter }: { refused: boolean; enter: (token:
             {TOKEN.refused}
           </p>
         )}
+        <p role="status" class="dim" hidden={!checking}>
+          {checking && TOKEN.checking}
+        </p>
         <button type="submit">{TOKEN.submit}</button>
       </form>
     </main>

@@ -6,7 +6,7 @@ import { type Flag, type Flags, UsageError } from '../../../shared/runtime/flags
 import { type Parsed, refused } from '../../../shared/values/parsed.ts';
 import { DATAPLANE_CA_FLAG, isRootsFlag, rootsOf } from '../../dataplane-roots.ts';
 import { CommandError } from './command.ts';
-import { firstThatAnswers, likelyAddresses } from './find-admin.ts';
+import { firstThatAnswers, likelyAddresses, type Places } from './find-admin.ts';
 import { plain } from './terminal.ts';
 
 const ADMIN_FLAG: Flag = {
@@ -28,7 +28,7 @@ export const JSON_FLAG: Flag = { name: 'json', kind: 'switch', help: 'print the 
 const STATE_DIR_FLAG: Flag = {
   name: 'state-dir',
   placeholder: 'PATH',
-  help: `state directory of the running process; its Admin API is reached through ${ADMIN_SOCKET_FILE} in it`,
+  help: `state directory of the running process; its Admin API is reached through ${ADMIN_SOCKET_FILE} in it; if nothing runs with a given one, no other process is asked`,
   default: DEFAULT_STATE_DIR,
 };
 
@@ -42,19 +42,20 @@ export type RequestClient = Pick<AdminClient, 'request'>;
 /** A client for the given address, else for the first likely address that responds. */
 export function clientOf(flags: Flags): RequestClient {
   const token = process.env[TOKEN_VARIABLE];
-  const [address, ...others] = addressesOf(flags);
+  const places = placesOf(flags);
+  const [address, ...others] = places.addresses;
   if (address !== undefined && others.length === 0) return createAdminClient({ address, token });
-  return firstThatAnswers(addressesOf(flags), token);
+  return firstThatAnswers(places, token);
 }
 
 /** The given address, else all likely ones. @throws UsageError if roots are given but not used. */
-export function addressesOf(flags: Flags): readonly AdminAddress[] {
+export function placesOf(flags: Flags): Places {
   const address = flags.given.get('admin')?.value as AdminAddress | undefined;
   if (address?.kind !== 'tls' && isRootsFlag(flags))
     throw new UsageError(`--${DATAPLANE_CA_FLAG.name} is only for a data plane over TLS; specify one with --admin https://HOST:PORT`);
-  if (address !== undefined) return [verifiedBy(address, rootsOf(flags))];
-  const stateDir = (flags.given.get('state-dir')?.value as string | undefined) ?? DEFAULT_STATE_DIR;
-  return likelyAddresses(stateDir, process.env);
+  if (address !== undefined) return { addresses: [verifiedBy(address, rootsOf(flags))], stateDir: null };
+  const stateDir = (flags.given.get('state-dir')?.value as string | undefined) ?? null;
+  return { addresses: likelyAddresses(stateDir ?? DEFAULT_STATE_DIR, process.env), stateDir };
 }
 
 export const wantsJson = (flags: Flags): boolean => flags.given.get('json')?.value === true;

@@ -10,7 +10,7 @@ import { type Parsed, refused } from '../../../shared/values/parsed.ts';
 import type { ObjectCondition } from '../../sources/source.ts';
 import type { ClusterObjectStatus, ContainerStatus } from '../../status/containers.ts';
 import type { ControllerReport } from '../../status/report.ts';
-import { addressesOf } from './admin-query.ts';
+import { placesOf } from './admin-query.ts';
 import type { Terminal } from './command.ts';
 import { table } from './table.ts';
 
@@ -69,7 +69,7 @@ async function queryOne(address: AdminAddress, token: string | undefined): Promi
 
 /** Next to each likely socket of the data plane, then the default address. */
 function likelyControllers(flags: Flags): AdminAddress[] {
-  const sockets = addressesOf(flags).flatMap((one) => (one.kind === 'unix' ? [controllerSocketBeside(one.path)] : []));
+  const sockets = placesOf(flags).addresses.flatMap((one) => (one.kind === 'unix' ? [controllerSocketBeside(one.path)] : []));
   const tcp = parseAdminAddress(DEFAULT_CONTROLLER_LISTEN);
   return [
     ...sockets.filter((path) => existsSync(path)).map((path): AdminAddress => ({ kind: 'unix', path })),

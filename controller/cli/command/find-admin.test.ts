@@ -68,6 +68,21 @@ test('a data plane that hangs is reported after some seconds, as what it is, and
   assert.match(err, /^sluice routes: the Admin API at unix:.*\/admin\.sock cannot be used: it does not answer: it hangs, .*\n$/);
 });
 
+test('a named state directory with which nothing runs leads to no other data plane', async (t) => {
+  const directory = temporary(t);
+  const ask = async (env: Record<string, string> = {}) => (await sluice(['status', '--state-dir', directory], { env })).err;
+  const other = `not asked, as it may belong to another state directory than ${directory}`;
+  const err = await ask();
+  for (const address of ['unix:/var/run/sluice-admin.sock', '127.0.0.1:6190']) assert.ok(err.includes(`${address}: ${other}`), err);
+  // The environment says that the data plane is there.
+  assert.match(await ask({ SLUICE_ADMIN_LISTEN: '127.0.0.1:1' }), /127\.0\.0\.1:1: connection refused/);
+  // A data plane may have other addresses.
+  const takeover = createTcpServer().listen(join(directory, 'takeover.sock'));
+  await once(takeover, 'listening');
+  t.after(() => void takeover.close());
+  assert.doesNotMatch(await ask(), /not asked/);
+});
+
 test('a rejected token is reported with the address that was found', async (t) => {
   const listen = await admin(t, { 'GET /health': [200, {}], 'GET /routes?view=full': [401, { error: 'unauthorized' }] });
   const { code, err } = await sluice(['routes', '--state-dir', temporary(t)], { env: { SLUICE_ADMIN_LISTEN: listen } });

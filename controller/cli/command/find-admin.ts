@@ -9,12 +9,16 @@ import {
 } from '../../../shared/api/admin-client.ts';
 import { ADMIN_SOCKET_FILE, DEFAULT_ADMIN_LISTEN, DEFAULT_ADMIN_SOCKET } from '../../../shared/name.ts';
 import { variableOf } from '../../../shared/runtime/flags.ts';
+import { TAKEOVER_SOCKET } from '../../../shared/wire/takeover.ts';
 import { CommandError } from './command.ts';
 
 /** How long a process may take to answer the request that finds it (ms). */
 const FIND_MS = 5_000;
 
 type Environment = Readonly<Record<string, string | undefined>>;
+
+/** The addresses to try, and the state directory that the user has named; null if it is only the usual one. */
+export type Places = { readonly addresses: readonly AdminAddress[]; readonly stateDir: string | null };
 
 /**
  * Where the Admin API may listen if no address is given, the likeliest first: the socket and the port from the data plane's environment
@@ -30,16 +34,22 @@ export function likelyAddresses(stateDir: string, env: Environment): AdminAddres
   return [...[...sockets].map((path): AdminAddress => ({ kind: 'unix', path })), ...(isPlain ? [tcp.value] : [])];
 }
 
+/** Whether it is an address that every data plane has by default, and that the environment does not name. */
+function isUsual(address: AdminAddress, env: Environment): boolean {
+  if (address.kind === 'unix') return address.path === DEFAULT_ADMIN_SOCKET && !env[variableOf('admin-socket')];
+  return !env[variableOf('admin-listen')];
+}
+
 /**
  * A client that uses the first of several addresses that responds, and stays with it. @throws CommandError from a request (exit 5),
  * listing all addresses, if none responds, and AdminUnreachable if a process at one of them does not answer: it is the one that is meant.
  */
-export function firstThatAnswers(addresses: readonly AdminAddress[], token: string | undefined): Pick<AdminClient, 'request'> {
+export function firstThatAnswers(places: Places, token: string | undefined): Pick<AdminClient, 'request'> {
   const tried: string[] = [];
   let found: Promise<AdminAddress> | undefined;
   return {
     request: async (method, path, body) => {
-      found ??= firstOf(addresses, token, tried);
+      found ??= firstOf(places, token, tried);
       const answer = await attempt({ address: await found, token }, tried, method, path, body);
       if (answer === null) throw noneAnswers(tried);
       return answer;
@@ -48,18 +58,39 @@ export function firstThatAnswers(addresses: readonly AdminAddress[], token: stri
 }
 
 /** The only address, or the first of several that answers a query. @throws CommandError (exit 5), listing all addresses, if none does. */
-export const findAddress = async ([only, ...others]: readonly AdminAddress[], token: string | undefined): Promise<AdminAddress> =>
-  only !== undefined && others.length === 0 ? only : firstOf(only === undefined ? [] : [only, ...others], token, [], '/status');
+export async function findAddress(places: Places, token: string | undefined): Promise<AdminAddress> {
+  const [only, ...others] = places.addresses;
+  return only !== undefined && others.length === 0 ? only : firstOf(places, token, [], '/status');
+}
 
 /** `/health` needs no token and is never counted. */
 async function firstOf(
-  addresses: readonly AdminAddress[],
+  { addresses, stateDir }: Places,
   token: string | undefined,
   tried: string[],
   path = '/health',
 ): Promise<AdminAddress> {
-  for (const address of addresses) if ((await attempt({ address, token, queryMs: FIND_MS }, tried, 'GET', path)) !== null) return address;
+  for (const address of addresses) {
+    if (stateDir !== null && isUsual(address, process.env) && !(await mayBeServed(stateDir)))
+      tried.push(`${formatAdminAddress(address)}: not asked, as it may belong to another state directory than ${stateDir}`);
+    else if ((await attempt({ address, token, queryMs: FIND_MS }, tried, 'GET', path)) !== null) return address;
+  }
   throw noneAnswers(tried);
+}
+
+/** Nothing listens on a socket. */
+const NOBODY: ReadonlySet<string> = new Set(['ENOENT', 'ENOTDIR', 'ENOTSOCK', 'ECONNREFUSED']);
+
+/** Whether a data plane may run with a state directory: it always has a socket for takeovers there. */
+function mayBeServed(stateDir: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = process.getBuiltinModule('node:net').connect(join(stateDir, TAKEOVER_SOCKET), () => {
+      socket.destroy();
+      resolve(true);
+    });
+    // This user may not be allowed to find out.
+    socket.once('error', ({ code = '' }: NodeJS.ErrnoException) => resolve(!NOBODY.has(code)));
+  });
 }
 
 /** @returns null if the address can't be used; `tried` then has the reason. @throws AdminUnreachable if the process there does not answer. */

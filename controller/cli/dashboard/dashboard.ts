@@ -6,7 +6,7 @@ import { splitAddress } from '../../../shared/values/address.ts';
 import { isLoopback } from '../../../shared/values/loopback.ts';
 import { accepted, type Parsed, refused } from '../../../shared/values/parsed.ts';
 import type { DataplaneStatus } from '../../../shared/wire/status.ts';
-import { ADMIN_FLAGS, addressesOf, getJson, noArguments, textOf } from '../command/admin-query.ts';
+import { ADMIN_FLAGS, getJson, noArguments, placesOf, textOf } from '../command/admin-query.ts';
 import { type Command, CommandError } from '../command/command.ts';
 import { findAddress } from '../command/find-admin.ts';
 import { type DashboardForwarder, type ForwarderOptions, startForwarder } from './forwarder.ts';
@@ -32,7 +32,7 @@ export const dashboard: Command = {
   run: async (flags, terminal) => {
     noArguments('dashboard', flags);
     const token = process.env[TOKEN_VARIABLE];
-    const admin = await findAddress(addressesOf(flags), token);
+    const admin = await findAddress(placesOf(flags), token);
     const client = createAdminClient({ address: admin, token });
     await getJson<DataplaneStatus>(client, '/status', 'controllers');
     const page = await client.request('GET', '/dashboard/');
@@ -68,7 +68,8 @@ async function start(options: ForwarderOptions): Promise<DashboardForwarder> {
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     const { host, port } = options.listen;
-    if (code === 'EADDRINUSE') throw new UsageError(`${NAME} dashboard: port ${port} is in use by another program`);
+    if (code === 'EADDRINUSE')
+      throw new UsageError(`${NAME} dashboard: port ${port} is in use by another program`);
     if (code === 'EADDRNOTAVAIL' || code === 'EACCES')
       throw new UsageError(`${NAME} dashboard: cannot listen on ${host}:${port} (${code})`);
     throw error;

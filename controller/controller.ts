@@ -6,6 +6,7 @@ import { UsageError } from '../shared/runtime/flags.ts';
 import { loadedOnce } from '../shared/runtime/loaded-once.ts';
 import type { Log } from '../shared/runtime/log/log.ts';
 import { runningBuild } from '../shared/runtime/process/build.ts';
+import { inUse } from '../shared/runtime/process/port-holder.ts';
 import type { Random } from '../shared/runtime/random.ts';
 import type { ControllerSettings } from './flags.ts';
 import { type PushEvent, Pusher } from './push/pusher.ts';
@@ -130,7 +131,7 @@ async function listen({ listen: { host, port }, dataplanes }: ControllerSettings
     return await listenStatus({ ...pages, host, port, sockets, metrics });
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
-    const why = code === 'EADDRINUSE' ? 'the address is already in use' : message;
+    const why = code === 'EADDRINUSE' ? inUse(port) : message;
     throw new UsageError(`${NAME} controller: cannot listen on ${host}:${port}: ${why}; choose another address with --listen HOST:PORT`);
   }
 }

@@ -119,7 +119,7 @@ async function closedPorts(settings: DataplaneSettings, shared: readonly number[
       await probePort(bind, port);
     } catch (error) {
       // The machine may no longer have the address that the file names.
-      if (isOfFile || (origins.bind === 'file' && isOtherAddress(error))) closed.push(closedPort(port, flag, listenReason(error)));
+      if (isOfFile || (origins.bind === 'file' && isOtherAddress(error))) closed.push(closedPort(port, flag, listenReason(error, port)));
       else await listenOrUsageError(flag, () => Promise.reject(error), port);
     }
   }

@@ -149,13 +149,12 @@ export function createComponents(
     probePort: async (bind, port, shared) => {
       const use = ownUseOf({ ...live.settings, bind }, port);
       if (use !== null) throw new Error(use);
-      await withListenReason(() => probePort(bind, port, shared));
+      await withListenReason(port, () => probePort(bind, port, shared));
     },
-    listenersMoved: () =>
-      withListenReason(() => {
-        const { unmoved } = workers;
-        return unmoved === null ? Promise.resolve() : Promise.reject(unmoved);
-      }),
+    listenersMoved: () => {
+      const { unmoved } = workers;
+      return unmoved === null ? Promise.resolve() : withListenReason(unmoved.port, () => Promise.reject(unmoved));
+    },
   });
   const openHttps = async (): Promise<void> => {
     await publisher
@@ -206,7 +205,7 @@ async function requireHttpsPort(settings: DataplaneSettings): Promise<void> {
   const { bind } = settings;
   if (trafficSettings(settings).httpsPort !== null) return;
   for (const port of httpsPorts(settings))
-    await withListenReason(() => probePort(bind, port)).catch((error: Error) => {
+    await withListenReason(port, () => probePort(bind, port)).catch((error: Error) => {
       throw new Error(`can't listen on ${port}: ${error.message}; name another with --https-port`);
     });
 }

@@ -4,17 +4,19 @@ import { UsageError } from '../shared/runtime/flags.ts';
 import { listenOnPorts } from './listen-error.ts';
 import { ListenError } from './workers/worker-handle.ts';
 
+/** Not a port, so that nothing uses it. */
+const NEVER_USED = 70_000;
 const PORTS = [
   { port: 80, flag: '--http-port' },
   { port: 443, flag: '--https-port' },
-  { port: 8443, flag: '--https-port' },
+  { port: NEVER_USED, flag: '--https-port' },
 ];
 const failing = (error: Error) => listenOnPorts(PORTS, () => Promise.reject(error));
 
 test('a port that a worker can’t open is named with its flag; if it is not known which, the main one is', async () => {
   await assert.rejects(
-    failing(new ListenError('EADDRINUSE', 'listen EADDRINUSE', 8443)),
-    new UsageError("sluice dataplane: can't listen on 8443: the address is already in use; name another with --https-port"),
+    failing(new ListenError('EADDRINUSE', 'listen EADDRINUSE', NEVER_USED)),
+    new UsageError("sluice dataplane: can't listen on 70000: the address is already in use; name another with --https-port"),
   );
   await assert.rejects(
     failing(new ListenError('', 'no worker came up')),

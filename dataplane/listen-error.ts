@@ -1,6 +1,8 @@
 import { NAME } from '../shared/name.ts';
 import { UsageError } from '../shared/runtime/flags.ts';
 import { UnusableSocketError } from '../shared/runtime/http/unix-socket.ts';
+import { inUse } from '../shared/runtime/process/port-holder.ts';
+import { splitAddress } from '../shared/values/address.ts';
 import { ListenError } from './workers/worker-handle.ts';
 
 /** Opens the ports of the workers. @throws UsageError as `listenOrUsageError`, for the port that can't be opened. */
@@ -23,24 +25,25 @@ export async function listenOrUsageError(flag: string, open: () => Promise<unkno
   try {
     await open();
   } catch (error) {
-    throw new UsageError(`${NAME} dataplane: can't listen on ${what}: ${listenReason(error)}; name another with ${flag}`);
+    const port = typeof what === 'number' ? what : Number(splitAddress(what).port);
+    throw new UsageError(`${NAME} dataplane: can't listen on ${what}: ${listenReason(error, port)}; name another with ${flag}`);
   }
 }
 
 /** Listens. @throws an error whose message is only the reason, for a warning. */
-export async function withListenReason(open: () => Promise<void>): Promise<void> {
+export async function withListenReason(port: number | null, open: () => Promise<void>): Promise<void> {
   try {
     await open();
   } catch (error) {
-    throw new Error(listenReason(error));
+    throw new Error(listenReason(error, port));
   }
 }
 
-/** Why something can't listen. */
-export function listenReason(error: unknown): string {
+/** Why something can't listen. `port` null: it is not known. */
+export function listenReason(error: unknown, port: number | null): string {
   if (error instanceof UnusableSocketError) return error.message;
   const code = error instanceof ListenError ? error.code : error instanceof Error && 'code' in error ? error.code : '';
-  if (code === 'EADDRINUSE') return 'the address is already in use';
+  if (code === 'EADDRINUSE') return inUse(port ?? 0);
   if (code === 'EACCES') return 'permission denied (ports below 1024 need root or CAP_NET_BIND_SERVICE)';
   if (code === 'EADDRNOTAVAIL') return 'this machine does not have that address';
   return error instanceof Error ? error.message : String(error);

@@ -5,6 +5,7 @@ import { createServer, type Server } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { compileFile } from '../../controller/sources/file/compile.ts';
+import { usedBy } from '../../e2e/testing/ports.ts';
 import { choosePorts, isTaken, PortTakenError } from './ports.ts';
 
 const here = (file: string) => fileURLToPath(new URL(file, import.meta.url));
@@ -72,7 +73,7 @@ test('an explicitly set port that is in use or invalid prints one line, whether 
     const [code] = await once(child, 'close');
     return { code, err };
   };
-  const line = `Port ${port} (the demo) is in use by another program: set a different port, or stop that program and start again.\n`;
+  const line = `Port ${port} (the demo) is in use${usedBy(process.pid)}: set a different port, or stop that program and start again.\n`;
   assert.deepEqual(await start(['--http-port', `${port}`], {}), { code: 1, err: line });
   assert.deepEqual(await start([], { SLUICE_HTTP_PORT: `${port}` }), { code: 1, err: line });
   const { code, err } = await start(['--http-port', '0'], {});

@@ -1,5 +1,6 @@
 import { request } from 'node:http';
 import { createServer } from 'node:net';
+import { portHolder } from '../../shared/runtime/process/port-holder.ts';
 
 /** One port of the demo: its default number and its purpose. */
 export type PortUse = { readonly name: string; readonly usual: number; readonly what: string };
@@ -28,7 +29,7 @@ export async function choosePorts(uses: readonly PortUse[], requested: ReadonlyM
     const explicit = requested.get(name);
     if (explicit !== undefined && (await isTaken(explicit)))
       throw new PortTakenError(
-        `Port ${explicit} (${what}) is in use by another program: set a different port, or stop that program and start again.`,
+        `Port ${explicit} (${what}) is in use by ${portHolder(explicit) ?? 'another program'}: set a different port, or stop that program and start again.`,
       );
     const port = explicit ?? (await firstFree(usual, isReserved));
     if (explicit === undefined && port !== usual) moved.push(`Port ${usual} is in use by another program: ${what} is on ${port}.`);

@@ -4,7 +4,7 @@ import { type AddressInfo, createServer } from 'node:net';
 import { after, before, describe, test } from 'node:test';
 import { Dataplane, Folder } from '../testing/dataplane.ts';
 import { Pair } from '../testing/pair.ts';
-import { freePort } from '../testing/ports.ts';
+import { freePort, usedBy } from '../testing/ports.ts';
 import { run } from '../testing/process.ts';
 
 const oneLine = (text: string): boolean => text.trim().split('\n').length === 1;
@@ -71,7 +71,8 @@ test('run on a port in use ends both processes with 2 and one line that names th
     };
     const { code, stderr } = await run(['run', '--state-dir', './state', flag, value], others, folder.path);
     assert.equal(code, 2, `${flag}: ${stderr}`);
-    assert.match(stderr, new RegExp(`^sluice run: can(?:'|no)t listen on \\S*${port}: the address is already in use; .*${flag}`));
+    assert.match(stderr, new RegExp(`^sluice run: can(?:'|no)t listen on \\S*${port}: the address is already in use.*; .*${flag}`));
+    assert.ok(stderr.includes(`in use${usedBy(process.pid)}; `), stderr);
     assert.ok(oneLine(stderr), stderr);
   }
 });

@@ -4,7 +4,7 @@ import { type AddressInfo, createServer, type Server } from 'node:net';
 import { test } from 'node:test';
 import { Dataplane, Folder, TOKEN } from '../testing/dataplane.ts';
 import { ask, visit } from '../testing/http.ts';
-import { freePort } from '../testing/ports.ts';
+import { freePort, usedBy } from '../testing/ports.ts';
 import { DATAPLANE, Program, run, SLUICE } from '../testing/process.ts';
 import { until } from '../testing/until.ts';
 
@@ -63,7 +63,7 @@ test('saved ports that can’t be opened are left out, reported and opened when 
   await save(stateDir, [other.port, free, admin]);
   await using program = await start(stateDir, admin);
   assert.equal((await visit(free, 'a.test')).text, 'here');
-  const inUse = `http_port ${other.port} is closed: the address is already in use; it is tried again every 10 s`;
+  const inUse = `http_port ${other.port} is closed: the address is already in use${usedBy(process.pid)}; it is tried again every 10 s`;
   const own = `http_port ${admin} is closed: the Admin API listens there; it is tried again every 10 s`;
   const { warnings } = JSON.parse((await asked(admin, '/status')).text) as { warnings: string[] };
   assert.deepEqual(warnings, [inUse, own]);
@@ -116,10 +116,8 @@ test('an upgrade gives up no port for one that can’t be opened', async () => {
   await program.said(`but stays ${served}: the address is already in use`);
   const upgrade = await run(['upgrade', '--state-dir', stateDir]);
   assert.equal(upgrade.code, 1, upgrade.stdout);
-  assert.match(
-    upgrade.stderr,
-    new RegExp(`can't listen on ${other.port}: the address is already in use; name another with http_port in the config file`),
-  );
+  const why = `can't listen on ${other.port}: the address is already in use${usedBy(process.pid)}; name another with http_port in the config file`;
+  assert.ok(upgrade.stderr.includes(why), upgrade.stderr);
   assert.equal((await visit(served, 'a.test')).text, 'here');
   other.server.close();
   await until('the ports to be open', async () => (await visit(other.port, 'a.test').catch(() => null))?.text === 'here');
@@ -132,7 +130,8 @@ test('a port of a flag that can’t be opened is an error', async () => {
   const [admin, other] = [await freePort(), await taken()];
   await assert.rejects(
     start(folder.file('state'), admin, DATAPLANE, ['--bind', '127.0.0.1', '--http-port', `${await freePort()},${other.port}`]),
-    new RegExp(`can't listen on ${other.port}: the address is already in use; name another with --http-port`),
+    ({ message }: Error) =>
+      message.includes(`can't listen on ${other.port}: the address is already in use${usedBy(process.pid)}; name another with --http-port`),
   );
   other.server.close();
 });

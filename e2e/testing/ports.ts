@@ -1,4 +1,5 @@
 import { createServer, type Server } from 'node:net';
+import { basename } from 'node:path';
 
 /** Ports below the range from which the system takes those of outgoing connections, so that nothing grabs one in between. */
 const [FIRST, LAST] = [11_000, 32_000];
@@ -36,6 +37,10 @@ async function claim(): Promise<void> {
   }
   throw new Error(`no free block of ports between ${FIRST} and ${LAST}`);
 }
+
+/** Follows "the address is already in use" if a port is used by a process, where the system tells. */
+export const usedBy = (pid: number | string): string =>
+  process.platform === 'linux' ? ` by ${basename(process.execPath)} (process ${pid})` : '';
 
 /** Whether nothing listens on a port of 127.0.0.1. */
 export async function isFree(port: number): Promise<boolean> {

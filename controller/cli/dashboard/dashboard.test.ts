@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { chmodSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { usedBy } from '../../../e2e/testing/ports.ts';
 import { until } from '../../../e2e/testing/until.ts';
 import { admin, LAUNCHER, sluice, temporary } from '../testing/run-command.ts';
 
@@ -60,7 +61,7 @@ test('serves at the port that is given, so that it can be forwarded', async (t) 
   const first = await start(t, ['--admin', address, '--dashboard-listen', '127.0.0.1:0']);
   const port = first.url.port;
   const { code, err } = await sluice(['dashboard', '--admin', address, '--dashboard-listen', `127.0.0.1:${port}`]);
-  assert.deepEqual([code, err], [2, `sluice dashboard: port ${port} is in use by another program\n`]);
+  assert.deepEqual([code, err], [2, `sluice dashboard: port ${port} is in use${usedBy(first.child.pid ?? 0)}\n`]);
   const { url } = await start(t, ['--admin', address, '--dashboard-listen', '0.0.0.0:0']);
   assert.equal(url.hostname, '127.0.0.1');
 });

@@ -2,6 +2,7 @@ import { isIP } from 'node:net';
 import { createAdminClient } from '../../../shared/api/admin-client.ts';
 import { NAME, TOKEN_VARIABLE } from '../../../shared/name.ts';
 import { type Flag, UsageError } from '../../../shared/runtime/flags.ts';
+import { portHolder } from '../../../shared/runtime/process/port-holder.ts';
 import { splitAddress } from '../../../shared/values/address.ts';
 import { isLoopback } from '../../../shared/values/loopback.ts';
 import { accepted, type Parsed, refused } from '../../../shared/values/parsed.ts';
@@ -69,7 +70,7 @@ async function start(options: ForwarderOptions): Promise<DashboardForwarder> {
     const { code } = error as NodeJS.ErrnoException;
     const { host, port } = options.listen;
     if (code === 'EADDRINUSE')
-      throw new UsageError(`${NAME} dashboard: port ${port} is in use by another program`);
+      throw new UsageError(`${NAME} dashboard: port ${port} is in use by ${portHolder(port) ?? 'another program'}`);
     if (code === 'EADDRNOTAVAIL' || code === 'EACCES')
       throw new UsageError(`${NAME} dashboard: cannot listen on ${host}:${port} (${code})`);
     throw error;

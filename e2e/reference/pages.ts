@@ -1,5 +1,6 @@
 import { caddyWordsPage } from './caddy-words-page.ts';
 import { commandLinePage } from './command-line-page.ts';
+import { decisionsPage } from './decisions-page.ts';
 import { withParts } from './marked-parts.ts';
 import { annotationTable, labelTable, policySections } from './policy-parts.ts';
 import { roomsPage } from './rooms-page.ts';
@@ -7,6 +8,7 @@ import { routesPage } from './routes-page.ts';
 
 /** The pages that are generated completely or partly, by their path in the repository. */
 export const PAGES: Readonly<Record<string, () => Promise<string>>> = {
+  'docs/decisions/README.md': decisionsPage,
   'docs/reference/caddy-words.md': caddyWordsPage,
   'docs/reference/command-line.md': commandLinePage,
   'docs/reference/routes.md': routesPage,

@@ -61,6 +61,15 @@ test('a service manager is notified of a shutdown even if earlier messages are s
   await until('the last message', () => /READY=1\n[\s\S]*STOPPING=1\n/.test(manager.stdout));
 });
 
+test('the controller’s unit may create its socket next to that of the data plane, and neither unit takes the directory from the other', () => {
+  for (const name of ['sluice-dataplane.service', 'sluice-controller.service']) {
+    const unit = readFileSync(join(UNITS, name), 'utf8');
+    assert.match(unit, /^ExecStart=.* (?:--admin-socket |--dataplane unix:)\/run\/sluice\/admin\.sock$/m);
+    // Everything else is read-only (ProtectSystem=strict).
+    assert.match(unit, /^RuntimeDirectory=sluice\nRuntimeDirectoryMode=0700\nRuntimeDirectoryPreserve=yes$/m);
+  }
+});
+
 test('systemd understands every line of the units', { skip: missing('systemd-analyze') }, async () => {
   using folder = new Folder();
   for (const name of services) {

@@ -355,6 +355,23 @@ test('a container that started after the last list stays in use if it can’t be
   assert.match(problemsOf(snapshot).join(), /not_inspected/);
 });
 
+test('a container that does not respond is inspected, as its end may not have been reported', async (t) => {
+  const endless: Clock = { ...systemClock, after: (ms, task) => (ms === RESYNC_MS ? () => undefined : systemClock.after(ms, task)) };
+  const { engine, source, next } = await started(t, endless);
+  engine.run(app(1));
+  await next('a.example=healthy');
+  engine.change(fakeId(1), { running: false });
+  source.hear?.({
+    kind: 'upstream',
+    dataplane: 'd',
+    address: '172.18.0.2:80',
+    id: fakeId(1),
+    healthy: false,
+    reason: 'connection refused',
+  });
+  await next('a.example=nowhere');
+});
+
 test('a container that its engine has restarted no longer drains, although its end was never reported', async (t) => {
   const { engine, next, listen } = await started(t);
   engine.run({ ...app(1), stopTimeout: 3_600 });

@@ -162,6 +162,8 @@ export function createDockerSource({ settings, clock, random, log, translate = t
     hear: (event) => {
       if (event.kind === 'upstream') {
         health.record(event);
+        // A stream of events may be silent without having ended.
+        if (event.id !== undefined && !event.healthy) reflector.doubt(event.id);
         return leaveOut(event);
       }
       if (!event.applied.addresses) return;

@@ -57,6 +57,14 @@ export class Reflector {
     this.wake();
   }
 
+  /** What is known of a container may not be true, although no event says so. */
+  doubt(id: string): void {
+    const { store } = this.options;
+    if (store.get(id) === undefined) return;
+    store.markDirty(id);
+    this.wake();
+  }
+
   /** One session, until it ends or the signal is aborted. @throws EngineFailure if the engine failed or was never available. */
   async runSession(signal: AbortSignal): Promise<void> {
     const { engine, clock } = this.options;

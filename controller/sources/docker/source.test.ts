@@ -225,6 +225,27 @@ test('a container that leaves a network while it is inspected for the first time
   assert.ok(!snapshots.some(({ snapshot }) => gist(snapshot).includes('a.example=healthy')));
 });
 
+test('a health check that Podman reports before it has recorded it takes effect', async (t) => {
+  const { engine, next } = await started(t);
+  engine.run({ ...app(1), health: 'starting' });
+  await next('a.example=starting');
+  const inspection = new RegExp(`/containers/${fakeId(1)}/json`);
+  const before = engine.count(inspection);
+  engine.tellHealth(fakeId(1), 'starting');
+  while (engine.count(inspection) === before) await wait(1);
+  engine.change(fakeId(1), { health: 'healthy' });
+  await next('a.example=healthy');
+});
+
+test('a container that leaves a network of Podman is not used there', async (t) => {
+  const { engine, next } = await started(t, systemClock, toRoutes);
+  engine.run({ ...app(1), health: 'healthy' });
+  await next('a.example=healthy');
+  engine.change(fakeId(1), { address: '' });
+  engine.tellNetworkAsPodman('disconnect', fakeId(1));
+  await next('a.example=nowhere');
+});
+
 test('only read requests were sent in all tests', async (t) => {
   const { engine, next } = await started(t);
   engine.run(app(1));

@@ -10,8 +10,10 @@ export type EngineEvent = {
   readonly signal: string | undefined;
   /** For networks: the container was connected or disconnected. Such an event does not contain its labels. */
   readonly labels: Readonly<Record<string, string>> | undefined;
-  /** For networks: its id. */
+  /** For networks: its id. From Podman its name, or nothing. */
   readonly network?: string;
+  /** Whether what it reports may not be recorded yet: Podman reports a health check first. */
+  readonly isEarly?: true;
 };
 
 /** Actions after which a container may have changed. */
@@ -42,6 +44,7 @@ type RawEvent = {
   Actor?: { ID?: unknown; Attributes?: Readonly<Record<string, unknown>> };
   time?: unknown;
   timeNano?: unknown;
+  HealthStatus?: unknown;
 };
 
 /** Reads one line of the engine's event stream. @returns undefined for an irrelevant event, or text that is not one. */
@@ -52,13 +55,15 @@ export function readEvent(line: string): EngineEvent | undefined {
   const action = text(raw.Action ?? raw.status)?.split(':')[0] ?? '';
   const at = typeof raw.timeNano === 'number' ? raw.timeNano / 1e6 : typeof raw.time === 'number' ? raw.time * 1_000 : 0;
   if (raw.Type === 'network') {
-    const id = text(attributes.container);
-    const network = text(raw.Actor?.ID) ?? '';
+    const [actor, container] = [text(raw.Actor?.ID), text(attributes.container)];
+    // With Podman the container is the actor.
+    const [id, network] = container === undefined ? [actor, text(attributes.network) ?? ''] : [container, actor ?? ''];
     return id && NETWORK_ACTIONS.has(action) ? { action, id, at, signal: undefined, labels: undefined, network } : undefined;
   }
   const id = text(raw.Actor?.ID ?? raw.id);
   if (raw.Type !== 'container' || !id || !CONTAINER_ACTIONS.has(action)) return undefined;
-  return { action: SAME_AS[action] ?? action, id, at, signal: text(attributes.signal), labels: strings(attributes) };
+  const event = { action: SAME_AS[action] ?? action, id, at, signal: text(attributes.signal), labels: strings(attributes) };
+  return raw.HealthStatus === undefined ? event : { ...event, isEarly: true };
 }
 
 /** Podman's names for the same. */

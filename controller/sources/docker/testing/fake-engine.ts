@@ -90,9 +90,22 @@ export class FakeEngine {
   }
 
   tellNetwork(action: string, container: string, network = 'net1'): void {
-    const actor = { ID: network, Attributes: { container, name: 'shop', type: 'bridge' } };
-    for (const stream of this.streams)
-      stream.write(`${JSON.stringify({ Type: 'network', Action: action, Actor: actor, timeNano: Date.now() * 1e6 })}\n`);
+    this.tell({ Type: 'network', Action: action, Actor: { ID: network, Attributes: { container, name: 'shop', type: 'bridge' } } });
+  }
+
+  /** As older versions of Podman, which don't name the network. */
+  tellNetworkAsPodman(action: string, container: string): void {
+    this.tell({ Type: 'network', Action: action, Actor: { ID: container, Attributes: { name: 'app', podId: '' } } });
+  }
+
+  /** As Podman does after each health check, before it has recorded it. */
+  tellHealth(id: string, status: string): void {
+    const { labels = {} } = this.containers.get(id) ?? {};
+    this.tell({ Type: 'container', Action: 'health_status', Actor: { ID: id, Attributes: labels }, HealthStatus: status });
+  }
+
+  private tell(event: object): void {
+    for (const stream of this.streams) stream.write(`${JSON.stringify({ ...event, timeNano: Date.now() * 1e6 })}\n`);
   }
 
   private answer(request: IncomingMessage, response: ServerResponse): void {

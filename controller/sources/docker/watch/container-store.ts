@@ -116,14 +116,17 @@ export class ContainerStore {
     return true;
   }
 
-  /** It has left a network, so its address there may be given to another container. @returns whether it was known to have one. */
+  /**
+   * It has left a network, given by its id or name, so its address there may be given to another container. @returns whether it was known
+   * to have one.
+   */
   markDisconnected(id: string, network: string): boolean {
     this.inspections.outdate(id);
     this.dirty.add(id);
     const entry = this.entries.get(id);
     if (!entry) return false;
     entry.left = new Set(entry.left).add(network);
-    const networks = entry.container.networks.filter((one) => one.id !== network);
+    const networks = entry.container.networks.filter(({ id: known, name }) => known !== network && name !== network);
     if (networks.length === entry.container.networks.length) return false;
     entry.container = { ...entry.container, networks };
     entry.text = '';

@@ -16,6 +16,8 @@ export const SYNC_INTERVAL_MS = 20;
 export const SECOND_LISTING_MS = 5_000;
 /** How many events are remembered; engines repeat at most the last 256. */
 const MAX_SEEN_EVENTS = 1_000;
+/** The time after which an engine has recorded what it has reported early (ms). */
+const EARLY_MS = 1_000;
 /** How far back the first session looks for stop signals to containers that are still running (ms). */
 const LOOK_BACK_MS = 60_000;
 
@@ -169,8 +171,8 @@ export class Reflector {
     else if (isDataplane(event.id)) this.relist();
   }
 
-  private apply({ action, id, signal, at, network }: EngineEvent): void {
-    const { store, draining, changed } = this.options;
+  private apply({ action, id, signal, at, network, isEarly }: EngineEvent): void {
+    const { store, draining, clock, changed } = this.options;
     switch (action) {
       case 'kill': {
         if (signal === undefined || !isStopSignal(signal, store.get(id)?.stopSignal ?? null)) return;
@@ -198,6 +200,7 @@ export class Reflector {
       }
       default:
         store.markDirty(id);
+        if (isEarly) clock.after(EARLY_MS, () => this.doubt(id));
     }
     // An engine that sends events is running, so its list may count now.
     if (this.isStale) this.listRequested = true;

@@ -2,12 +2,10 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
 import { type Clock, systemClock } from '../../../shared/runtime/clock.ts';
-import type { Snapshot } from '../source.ts';
 import { ANSWER_MS } from './engine/engine.ts';
 import { translate as toRoutes } from './routes/translate.ts';
 import { gist, started, withEngine } from './testing/docker-source.ts';
 import { fakeId } from './testing/fake-container.ts';
-import type { FakeEngine } from './testing/fake-engine.ts';
 import { RESYNC_MS } from './watch/reflector.ts';
 
 const app = (number: number, domain = 'a.example') => ({ id: fakeId(number), name: `app-${number}`, labels: { 'sluice.domain': domain } });
@@ -160,90 +158,6 @@ test('a failed list is not an empty list', async (t) => {
   assert.ok(!snapshots.some(({ snapshot }) => gist(snapshot).includes('nowhere')));
 });
 
-/** The engine can't inspect this container. */
-function spoil(engine: FakeEngine, id: string): void {
-  engine.intercept = (path, response) => {
-    if (path !== `/containers/${id}/json`) return false;
-    response.writeHead(500).end('{"message":"RWLayer is unexpectedly nil"}');
-    return true;
-  };
-}
-
-const problemsOf = (snapshot: Snapshot): string[] =>
-  snapshot.kind === 'listed' ? snapshot.problems.map(({ origin, code, message }) => `${origin}: ${code}: ${message}`) : [];
-
-test('a container that can’t be inspected stays as it was, while others are found, until it can be inspected again', async (t) => {
-  const { engine, source, next } = await started(t);
-  engine.run(app(1));
-  engine.run(app(2, 'b.example'));
-  await next('a.example=healthy b.example=healthy');
-  spoil(engine, fakeId(1));
-  engine.change(fakeId(1), { health: 'unhealthy' });
-  source.relist();
-  engine.run(app(3, 'c.example'));
-  const { snapshot } = await next('a.example=healthy b.example=healthy c.example=healthy');
-  const [problem = ''] = problemsOf(snapshot);
-  assert.match(
-    problem,
-    /^container app-1 \(0{11}1\): not_inspected: the container engine at .* could not inspect a container: .*RWLayer is unexpectedly nil/,
-  );
-  engine.intercept = () => false;
-  source.relist();
-  const after = await next('a.example=unhealthy b.example=healthy c.example=healthy');
-  assert.deepEqual(problemsOf(after.snapshot), []);
-});
-
-test('lists in which nothing is new but a container that can’t be inspected are no outage', async (t) => {
-  const { engine, source, next, snapshots } = await started(t);
-  engine.run(app(1));
-  engine.run(app(2, 'b.example'));
-  await next('a.example=healthy b.example=healthy');
-  spoil(engine, fakeId(1));
-  engine.change(fakeId(1), { health: 'unhealthy' });
-  engine.run(app(3, 'c.example'));
-  await next('a.example=healthy b.example=healthy c.example=healthy');
-  for (let lists = 0; lists < 3; lists++) {
-    const before = snapshots.length;
-    source.relist();
-    while (snapshots.length === before) await wait(5);
-    const [last] = snapshots.slice(-1);
-    assert.equal(gist((last as { snapshot: Snapshot }).snapshot), 'a.example=healthy b.example=healthy c.example=healthy');
-  }
-});
-
-test('a stopped container that can’t be inspected does not keep others from being found at the start', async (t) => {
-  const { engine, located, run, next, listen } = withEngine(t);
-  engine.run({ ...app(1), running: false });
-  engine.run(app(2, 'b.example'));
-  spoil(engine, fakeId(1));
-  await listen();
-  located('d', []);
-  run();
-  const { snapshot } = await next('b.example=healthy');
-  assert.match(problemsOf(snapshot).join(), /not_inspected/);
-});
-
-test('a running container that can’t be inspected at the start is not left out, and neither are all of them later', async (t) => {
-  const { engine, located, run, next, listen, snapshots } = withEngine(t);
-  engine.run(app(1));
-  engine.run(app(2, 'b.example'));
-  spoil(engine, fakeId(1));
-  await listen();
-  located('d', []);
-  run();
-  while (snapshots.length === 0) await wait(5);
-  assert.match(gist((snapshots[0] as { snapshot: Snapshot }).snapshot), /^failed: .*RWLayer/);
-  engine.intercept = () => false;
-  await next('a.example=healthy b.example=healthy');
-  engine.intercept = (path, response) => {
-    if (!/^\/containers\/\w{64}\/json$/.test(path)) return false;
-    response.writeHead(500).end('{"message":"broken"}');
-    return true;
-  };
-  engine.emit('start', fakeId(1));
-  while (!snapshots.some(({ snapshot }) => gist(snapshot).includes('broken'))) await wait(5);
-});
-
 test('a container stopped before the controller started drains, unless it was restarted since', async (t) => {
   const { engine, located, run, next, listen } = withEngine(t);
   engine.run(app(1));
@@ -319,40 +233,24 @@ test('a source stopped while the engine does not respond ends at once without a 
   }
 });
 
-test('a container that can’t be inspected after its engine has restarted is not used at its last address, which may be another’s', async (t) => {
-  const { engine, next, listen, snapshots } = await started(t, systemClock, toRoutes);
+test('after the engine was away, addresses are those that it lists, however long it takes to inspect a container', async (t) => {
+  const patient: Clock = { ...systemClock, after: (ms, task) => (ms < ANSWER_MS ? systemClock.after(ms, task) : () => undefined) };
+  const { engine, next, listen, snapshots } = await started(t, patient, toRoutes);
   engine.run({ ...app(1), health: 'healthy', address: '172.18.0.2' });
   engine.run({ ...app(2, 'b.example'), health: 'healthy', address: '172.18.0.3' });
   await next('a.example=healthy b.example=healthy');
   await engine.stop();
+  while (snapshots.at(-1)?.snapshot.kind !== 'failed') await wait(5);
   engine.change(fakeId(1), { address: '172.18.0.3' });
   engine.change(fakeId(2), { address: '172.18.0.2' });
-  spoil(engine, fakeId(1));
+  engine.intercept = (path) => /^\/containers\/\w{64}\/json$/.test(path);
   await listen();
-  const addresses = () => {
-    const last = snapshots.at(-1)?.snapshot;
-    return last?.kind === 'listed' ? last.routes.map(({ upstreams }) => upstreams[0]?.address).join(' ') : '';
-  };
-  while (!addresses().endsWith('172.18.0.2:80')) await wait(5);
-  assert.equal(addresses(), '172.18.0.3:80 172.18.0.2:80');
-});
-
-test('a container that started after the last list stays in use if it can’t be inspected any more', async (t) => {
-  const { engine, located, run, next, listen } = withEngine(t);
-  engine.run({ ...app(1), running: false });
-  engine.run(app(2, 'b.example'));
-  await listen();
-  located('d', []);
-  run();
-  await next('b.example=healthy');
-  engine.change(fakeId(1), { running: true });
-  engine.emit('start', fakeId(1));
-  await next('a.example=healthy b.example=healthy');
-  spoil(engine, fakeId(1));
-  engine.emit('rename', fakeId(1));
-  engine.run(app(3, 'c.example'));
-  const { snapshot } = await next('a.example=healthy b.example=healthy c.example=healthy');
-  assert.match(problemsOf(snapshot).join(), /not_inspected/);
+  const { snapshot } = await next('a.example=healthy b.example=healthy');
+  assert.ok(snapshot.kind === 'listed' && snapshot.urgent);
+  assert.deepEqual(
+    snapshot.routes.map(({ upstreams }) => upstreams[0]?.address),
+    ['172.18.0.3:80', '172.18.0.2:80'],
+  );
 });
 
 test('a container that does not respond is inspected, as its end may not have been reported', async (t) => {

@@ -92,7 +92,7 @@ test('that is reported after the time limit, but no longer once the engine has r
 
 test('after the engine was away, nothing waits for a container that it took too long for before', async (t) => {
   const { engine, next, asked, giveUp } = await slow(t);
-  engine.run(app(2, 'b.example'));
+  engine.run({ ...app(2, 'b.example'), running: false });
   await asked(2);
   engine.run(app(10, 'c.example'));
   await next('a.example=healthy c.example=healthy');
@@ -129,4 +129,19 @@ test('a stopped container whose inspection takes long keeps no others from being
   located('d', []);
   run();
   await next('b.example=healthy');
+});
+
+test('however many inspections take long, others are found', async (t) => {
+  const patient: Clock = { ...systemClock, after: (ms, task) => (ms < ANSWER_MS ? systemClock.after(ms, task) : () => undefined) };
+  const { engine, located, run, next, listen } = withEngine(t, patient);
+  for (let number = 1; number <= 50; number++) engine.run({ ...app(number, 'a.example'), running: false });
+  engine.run(app(51, 'b.example'));
+  engine.intercept = (path) => /^\/containers\/\w{64}\/json$/.test(path);
+  await listen();
+  located('d', []);
+  run();
+  await next('b.example=healthy');
+  engine.run(app(52, 'c.example'));
+  await next('b.example=healthy c.example=healthy');
+  assert.ok(engine.count(/containers\/\w{64}\/json/) < 50);
 });

@@ -18,7 +18,7 @@ import { RetainedRoutes } from './routes/retained-routes.ts';
 import { originOf } from './routes/site-reading.ts';
 import { translate as toRoutes } from './routes/translate.ts';
 import { TargetHealth } from './target-health.ts';
-import { ContainerStore, repairOf, type UnreadableContainer } from './watch/container-store.ts';
+import { ContainerStore, type UnreadableContainer } from './watch/container-store.ts';
 import { createDraining } from './watch/draining.ts';
 import { Reflector } from './watch/reflector.ts';
 
@@ -179,9 +179,11 @@ const notInspected = (container: UnreadableContainer): UndatedProblem => ({
   origin: originOf(container),
   domain: null,
   code: 'not_inspected',
-  message: `${container.reason}; ${container.isAwaited ? AWAITED : 'the container stays as it was last seen: '}${repairOf(container.name)}`,
+  message: `${container.reason}; ${container.isAwaited ? AWAITED : AS_LISTED}recreate it, if need be after docker rm -f ${container.name}, or restart the engine`,
 });
+
+const AS_LISTED = 'only what the engine lists of the container is known: ';
 
 /** Said first, because recreating the container would not help, and restarting the engine may end all of them. */
 const AWAITED =
-  'the engine may be waiting for a volume or network of the container, which stays as it was last seen until it responds; if it never does, ';
+  'the engine may be waiting for a volume or network of the container, of which only what the engine lists is known until it responds; if it never does, ';

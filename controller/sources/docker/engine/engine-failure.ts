@@ -4,8 +4,8 @@ import { type EngineAddress, formatEngineAddress } from './engine-address.ts';
 /** A request to the engine failed. The message is one line: what is wrong, where, and what to do. */
 export class EngineFailure extends Error {
   /**
-   * Whether the engine may do other things than what was requested: it responded, or only didn't in time. Not if access is refused in
-   * general.
+   * Whether the engine may do other things than what was requested: it responded, or only didn't in time, or cut off its response, as if
+   * what it was asked about made it crash. Not if access is refused in general.
    */
   readonly isOfRequest: boolean;
   /** Whether the engine was not even reached, so that trying again costs next to nothing. */
@@ -46,9 +46,7 @@ export function engineFailure(address: EngineAddress, what: string, error: unkno
     return new EngineFailure(
       `the container engine at ${where} expects TLS, which is not supported: name its socket, or tcp://HOST:PORT of a socket proxy on a private network, with --docker`,
     );
-  return new EngineFailure(`the container engine at ${where} could not ${what}: ${reason}`, {
-    isOfRequest: typeof statusCode === 'number' || error instanceof LateResponse,
-  });
+  return new EngineFailure(`the container engine at ${where} could not ${what}: ${reason}`, { isOfRequest: true });
 }
 
 function byCode(address: EngineAddress, where: string, code: string): string | undefined {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { readContainer } from '../engine/container.ts';
 import type { ContainerSummary } from '../engine/container-summary.ts';
 import { DataplaneNetworks } from './network-reach.ts';
 
@@ -9,7 +10,7 @@ function container(name: string, networks: Record<string, string>): ContainerSum
     name: network,
     addresses: address === '' ? [] : [address],
   }));
-  return { id: name, name, labels: {}, state: 'running', note: '', networks: listed };
+  return { id: name, name, labels: {}, networks: listed, container: readContainer({ Id: name }) };
 }
 
 const APP = container('app', { shop: '172.18.0.2' });

@@ -13,6 +13,8 @@ export type FakeContainer = {
   readonly stopSignal?: string;
   readonly stopTimeout?: number;
   readonly startedAt?: string;
+  /** What the list has in brackets after how long it has been up. */
+  readonly note?: string;
 };
 
 /** A 64-digit id like an engine's: `fakeId(7)` begins with 000000000007. */
@@ -53,11 +55,11 @@ export function listingOf(container: FakeContainer) {
     Image: 'app',
     ImageID: `sha256:${id}`,
     Command: '/app',
-    Created: 1_700_000_000,
+    Created: 1_767_225_600,
     Ports: [{ PrivatePort: port, Type: 'tcp' }],
     Labels: labels,
     State: stateOf(container),
-    Status: stateOf(container) === 'exited' ? 'Exited (0) 1 second ago' : 'Up 1 second',
+    Status: stateOf(container) === 'exited' ? 'Exited (0) 1 second ago' : `Up 1 second${container.note ? ` (${container.note})` : ''}`,
     HostConfig: { NetworkMode: container.network ?? 'shop' },
     NetworkSettings: { Networks: networksOf(container) },
     Mounts: [],

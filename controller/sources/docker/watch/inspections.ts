@@ -1,9 +1,8 @@
 import type { Clock } from '../../../../shared/runtime/clock.ts';
-import { ANSWER_MS } from '../engine/engine.ts';
 
 /** An inspection that takes longer (ms) is left alone: an engine may need minutes for a container whose volume it mounts. */
 const SLOW_MS = 500;
-/** So many are left alone; if more take long, the engine has too much to do. */
+/** If so many are left alone, the engine has too much to do: the list has to do for others. */
 const MOST_LEFT = 32;
 
 /** `isOutdated`: its result no longer counts, because the container has exited or left a network, or the session is over. */
@@ -31,12 +30,16 @@ export class Inspections<T> {
     return one;
   }
 
-  /** Waits for the end of an inspection, but not long. @returns whether it has ended. @throws its failure. */
+  /** Waits for the end of an inspection, or its failure, but not long. @returns whether it has ended. */
   async endsSoon(one: InProgress<T>): Promise<boolean> {
     const late = Promise.withResolvers<boolean>();
-    const cancel = this.clock.after(this.left < MOST_LEFT ? SLOW_MS : ANSWER_MS, () => late.resolve(false));
+    const cancel = this.clock.after(SLOW_MS, () => late.resolve(false));
     try {
-      one.isLeft = !(await Promise.race([one.result.then(() => true), late.promise]));
+      const ended = one.result.then(
+        () => true,
+        () => true,
+      );
+      one.isLeft = !(await Promise.race([ended, late.promise]));
       return !one.isLeft;
     } finally {
       cancel();
@@ -57,7 +60,9 @@ export class Inspections<T> {
     return ids;
   }
 
-  private get left(): number {
-    return [...this.running.values()].filter(({ isLeft }) => isLeft).length;
+  /** Whether no further ones may be started. */
+  get isFull(): boolean {
+    if (this.running.size < MOST_LEFT) return false;
+    return [...this.running.values()].filter(({ isLeft }) => isLeft).length >= MOST_LEFT;
   }
 }

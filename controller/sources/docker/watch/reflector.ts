@@ -16,6 +16,8 @@ export const SYNC_INTERVAL_MS = 20;
 export const SECOND_LISTING_MS = 5_000;
 /** How many events are remembered; engines repeat at most the last 256. */
 const MAX_SEEN_EVENTS = 1_000;
+/** The time between lists because of containers that can't be inspected (ms). */
+const LIST_AGAIN_MS = 5_000;
 /** The time after which an engine has recorded what it has reported early (ms). */
 const EARLY_MS = 1_000;
 /** How far back the first session looks for stop signals to containers that are still running (ms). */
@@ -46,7 +48,15 @@ export class Reflector {
   private isStale = false;
   private emptySince: number | undefined;
   private cancelSecondListing: () => void = () => undefined;
-  private wake: () => void = () => undefined;
+  /** Whether a list has been accepted since the start, and whether its containers have been inspected. */
+  private hasListed = false;
+  private hasSynced = false;
+  /** When the next list because of containers that can't be inspected may be requested. */
+  private mayListAgainAt = Number.NEGATIVE_INFINITY;
+  private cancelListAgain: () => void = () => undefined;
+  /** Whether something has happened since the last round began. */
+  private isWoken = false;
+  private resume: () => void = () => undefined;
 
   constructor(options: ReflectorOptions) {
     this.options = options;
@@ -82,6 +92,7 @@ export class Reflector {
       } finally {
         cancel();
         this.cancelSecondListing();
+        this.cancelListAgain();
         signal.removeEventListener('abort', end);
         over.abort();
         session.close();
@@ -110,26 +121,56 @@ export class Reflector {
   /** Resolves when there is something to request, or the session is over. */
   private nextWork(over: AbortSignal): Promise<void> {
     return new Promise((resolve) => {
-      const wake = () => {
-        over.removeEventListener('abort', wake);
+      const resume = () => {
+        over.removeEventListener('abort', resume);
         resolve();
       };
-      this.wake = wake;
-      over.addEventListener('abort', wake, { once: true });
-      if (over.aborted || this.listRequested || this.options.store.hasDirty()) wake();
+      this.resume = resume;
+      over.addEventListener('abort', resume, { once: true });
+      if (over.aborted || this.isWoken || this.listRequested || this.options.store.hasDirty()) resume();
     });
+  }
+
+  private wake(): void {
+    this.isWoken = true;
+    this.resume();
   }
 
   private async sync(session: EngineSession, over: AbortSignal): Promise<void> {
     const { store, changed, synced } = this.options;
+    this.isWoken = false;
     const isListing = this.listRequested;
-    const isPatient = this.isStale;
+    const isReturn = this.isStale && this.hasSynced;
     this.listRequested = false;
+    if (isListing) store.listRequested();
     const isKnown = isListing && this.accept(await session.list());
     if (over.aborted) return;
-    const isNew = await store.inspectDirty(session, { isPatient, settled: (isNew) => this.settled(isNew) });
-    if (isKnown) synced();
-    else if (isNew) changed();
+    const isFirst = isKnown && !this.hasListed;
+    this.hasListed ||= isKnown;
+    // Containers may have each other's addresses by now, all of which are in the list.
+    const isEarly = isKnown && isReturn;
+    if (isEarly) synced();
+    const isNew = await store.inspectDirty(session, (isNew) => this.settled(isNew));
+    // The session has failed meanwhile.
+    if (over.aborted && this.isStale) return;
+    if (store.needsList()) {
+      // The routes of an earlier run may be those of a container about which nothing is known yet.
+      if (isFirst) return this.relist();
+      this.listAgain();
+    }
+    if (isKnown && !isEarly) {
+      this.hasSynced = true;
+      synced();
+    } else if (isNew) changed();
+  }
+
+  private listAgain(): void {
+    const { clock } = this.options;
+    this.cancelListAgain();
+    this.cancelListAgain = clock.after(Math.max(0, this.mayListAgainAt - clock.monotonic()), () => {
+      this.mayListAgainAt = clock.monotonic() + LIST_AGAIN_MS;
+      this.relist();
+    });
   }
 
   /** The engine has inspected a container at last, or it is known that it takes long. */
@@ -166,6 +207,7 @@ export class Reflector {
     const [oldest] = this.seenEvents.size > MAX_SEEN_EVENTS ? this.seenEvents : [];
     if (oldest !== undefined) this.seenEvents.delete(oldest);
     this.since = event.at;
+    store.noteEvent(event.id);
     const isOurs = store.isOurs(event.id) || (event.labels !== undefined && hasOwnLabel(event.labels));
     if (isOurs) this.apply(event);
     else if (isDataplane(event.id)) this.relist();

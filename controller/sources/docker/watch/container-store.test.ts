@@ -1,0 +1,49 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { ManualClock } from '../../../../shared/runtime/testing/manual-clock.ts';
+import { readSummary } from '../engine/container-summary.ts';
+import { EngineFailure } from '../engine/engine-failure.ts';
+import { type FakeContainer, fakeId, listingOf } from '../testing/fake-container.ts';
+import { ContainerStore } from './container-store.ts';
+
+const ID = fakeId(1);
+const listed = (container: Partial<FakeContainer>) =>
+  [readSummary(listingOf({ id: ID, labels: { 'sluice.domain': 'a.example' }, ...container }))].filter((one) => one !== undefined);
+
+const broken = { inspect: () => Promise.reject(new EngineFailure('broken', { isOfRequest: true })) };
+const addressOf = (store: ContainerStore) => store.get(ID)?.networks[0]?.ipv4;
+
+test('a list says nothing of a container that an event has concerned since it was requested: another one is needed if it can’t be inspected', async () => {
+  const store = new ContainerStore(new ManualClock());
+  store.listRequested();
+  store.noteEvent(ID);
+  store.replace(listed({ address: '172.18.0.2' }));
+  assert.equal(store.get(ID), undefined);
+  assert.ok(await store.inspectDirty(broken, () => undefined));
+  assert.ok(store.needsList());
+  store.listRequested();
+  store.replace(listed({ address: '172.18.0.3' }));
+  assert.equal(addressOf(store), '172.18.0.3');
+  assert.ok(!store.needsList());
+});
+
+test('what an event has said of a container holds until a list is requested after it', () => {
+  const store = new ContainerStore(new ManualClock());
+  store.listRequested();
+  store.replace(listed({}));
+  store.listRequested();
+  store.noteEvent(ID);
+  assert.ok(store.markDisconnected(ID, 'shop-id'));
+  store.replace(listed({ note: 'healthy' }));
+  assert.equal(addressOf(store), undefined);
+  store.listRequested();
+  store.replace(listed({}));
+  assert.equal(addressOf(store), '172.18.0.2');
+  store.noteEvent(ID);
+  assert.ok(store.markExited(ID));
+  store.replace(listed({}));
+  assert.equal(store.get(ID)?.status, 'exited');
+  store.listRequested();
+  store.replace(listed({}));
+  assert.equal(store.get(ID)?.status, 'running');
+});

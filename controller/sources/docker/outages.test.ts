@@ -172,6 +172,24 @@ test('a container stopped before the controller started drains, unless it was re
   await next('a.example=draining b.example=healthy');
 });
 
+test('a container that was sent its stop signal before that drains for as long as it may take to stop, whatever its stop signal is', async (t) => {
+  const { engine, located, run, next, listen } = withEngine(t);
+  engine.skew = -120_000;
+  engine.run({ ...app(1), stopTimeout: 300 });
+  engine.run(app(2, 'b.example'));
+  engine.kill(fakeId(1), '15');
+  engine.kill(fakeId(2), '15');
+  engine.skew = 0;
+  engine.run({ ...app(3, 'c.example'), stopSignal: 'SIGWINCH' });
+  engine.kill(fakeId(3), '28');
+  engine.run(app(4, 'd.example'));
+  engine.kill(fakeId(4), '28');
+  await listen();
+  located('d', []);
+  run();
+  await next('a.example=draining b.example=healthy c.example=draining d.example=healthy');
+});
+
 test('a session that ends as planned is renewed silently, and finds changes without events', async (t) => {
   const short: Clock = { ...systemClock, after: (ms, task) => systemClock.after(ms === RESYNC_MS ? 200 : ms, task) };
   const { engine, next, snapshots } = await started(t, short);

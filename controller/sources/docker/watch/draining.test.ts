@@ -95,3 +95,22 @@ test('a container that has started again since its stop signal does not drain, u
   draining.begin('c', '15', 4_000);
   assert.deepEqual(ids(), ['b', 'c']);
 });
+
+test('a signal that is repeated later counts from when it was sent, once it is known what stops the container and how long that takes', () => {
+  const { draining, ids, clock, containers, expired } = started();
+  for (const id of ['a', 'b', 'c']) draining.begin(id, '15', 0, 120_000);
+  draining.begin('d', 'SIGWINCH', 0, 10_000);
+  draining.begin('e', 'SIGWINCH', 0, 10_000);
+  draining.begin('f', '15', 0, 120_000);
+  draining.begin('f', 'HUP', 0, 1_000);
+  for (const id of ['a', 'b', 'd', 'f']) containers.set(id, STOPPABLE);
+  containers.set('c', { ...STOPPABLE, stopTimeoutSecs: 300 }).set('e', { ...STOPPABLE, stopSignal: 'SIGWINCH' });
+  assert.deepEqual(ids(), ['c', 'e']);
+  clock.pass(DRAIN_TIMEOUT_MS - 10_000);
+  assert.deepEqual(ids(), ['c']);
+  clock.pass(310_000 - 120_000 - DRAIN_TIMEOUT_MS + 10_000 - 1);
+  assert.deepEqual(ids(), ['c']);
+  clock.pass(1);
+  assert.deepEqual(ids(), []);
+  assert.deepEqual(expired.sort(), ['a', 'b', 'c', 'd', 'e', 'f']);
+});

@@ -1,6 +1,6 @@
 import type { Clock } from '../../../../shared/runtime/clock.ts';
 import type { Container } from '../engine/container.ts';
-import { signalNumber } from './stop-signals.ts';
+import { isStopSignal, signalNumber } from './stop-signals.ts';
 
 /**
  * A container still running this long after a stop signal is considered to have ignored it (ms), unless it may take longer: then it would
@@ -12,9 +12,12 @@ const AFTER_KILL_MS = 10_000;
 /** What decides how long a container drains. */
 type Stoppable = Pick<Container, 'startedAt' | 'stopSignal' | 'stopTimeoutSecs'>;
 
+/** When each signal was last sent, by our monotonic clock. */
+type Signals = ReadonlyMap<string, number>;
+
 type Stopping = {
-  readonly signals: ReadonlySet<string>;
-  /** When the last signal was sent, by the engine's clock (ms since 1970), and when the container had started as far as was known. */
+  readonly signals: Signals;
+  /** When the last one was sent, by the engine's clock (ms since 1970), and when the container had started as far as was known. */
   readonly at: number;
   readonly startedAt: string | null;
   readonly cancel: () => void;
@@ -25,8 +28,11 @@ type Stopping = {
  * so it is remembered here.
  */
 export type Draining = {
-  /** A stop signal was sent, `at` by the engine's clock (ms since 1970). */
-  begin(id: string, signal: string, at: number): void;
+  /**
+   * A signal was sent, `at` by the engine's clock (ms since 1970), `age` ms ago. It must be one that stops the container, unless nothing is
+   * known of that one yet.
+   */
+  begin(id: string, signal: string, at: number, age?: number): void;
   /** It exited, restarted, or no longer exists. @returns whether it was draining. */
   end(id: string): boolean;
   ids(): ReadonlySet<string>;
@@ -48,9 +54,13 @@ export function createDraining(clock: Clock, expired: (id: string) => void, cont
     const now = containerOf(id)?.startedAt ?? null;
     return startedAt !== null && now !== null && now !== startedAt && Date.parse(now) > at;
   };
+  const isOver = (id: string, { signals }: Stopping): boolean => {
+    const container = containerOf(id);
+    return container !== undefined && endOf(signals, container) <= clock.monotonic();
+  };
   return {
-    begin: (id, signal, at) => {
-      const signals = new Set(stopping.get(id)?.signals).add(signal);
+    begin: (id, signal, at, age = 0) => {
+      const signals = new Map(stopping.get(id)?.signals).set(signal, clock.monotonic() - age);
       end(id);
       const startedAt = containerOf(id)?.startedAt ?? null;
       const wait = (ms: number, task: () => void) => stopping.set(id, { signals, at, startedAt, cancel: clock.after(ms, task) });
@@ -59,22 +69,31 @@ export function createDraining(clock: Clock, expired: (id: string) => void, cont
         expired(id);
       };
       const afterMinute = () => {
-        const left = secsToStop(signals, containerOf(id)) * 1_000 + AFTER_KILL_MS - DRAIN_TIMEOUT_MS;
+        const left = endOf(signals, containerOf(id)) - clock.monotonic();
         if (left > 0) wait(left, takeBack);
         else takeBack();
       };
-      wait(DRAIN_TIMEOUT_MS, afterMinute);
+      // How long the container may take is not known yet if this is what the engine repeats.
+      wait(age < DRAIN_TIMEOUT_MS ? DRAIN_TIMEOUT_MS - age : DRAIN_TIMEOUT_MS, afterMinute);
     },
     end,
-    ids: () => new Set([...stopping].filter(([id, one]) => !hasRestarted(id, one)).map(([id]) => id)),
+    ids: () => new Set([...stopping].filter(([id, one]) => !hasRestarted(id, one) && !isOver(id, one)).map(([id]) => id)),
     stop: () => {
       for (const id of [...stopping.keys()]) end(id);
     },
   };
 }
 
+/** When a container that was sent these signals is used again, by our monotonic clock. */
+function endOf(signals: Signals, container: Stoppable | undefined): number {
+  const own = container?.stopSignal ?? null;
+  const stops = [...signals].filter(([signal]) => isStopSignal(signal, own));
+  const wait = Math.max(DRAIN_TIMEOUT_MS, secsToStop(signals.keys(), container) * 1_000 + AFTER_KILL_MS);
+  return Math.max(...stops.map(([, since]) => since)) + wait;
+}
+
 /** The time after which the engine kills it, if one of the signals is that of its stop: others may have been sent for another reason. */
-function secsToStop(signals: ReadonlySet<string>, container: Stoppable | undefined): number {
+function secsToStop(signals: Iterable<string>, container: Stoppable | undefined): number {
   if (container === undefined) return 0;
   const own = signalNumber(container.stopSignal ?? 'TERM');
   return [...signals].some((signal) => signalNumber(signal) === own) ? container.stopTimeoutSecs : 0;

@@ -20,8 +20,8 @@ const MAX_SEEN_EVENTS = 1_000;
 const LIST_AGAIN_MS = 5_000;
 /** The time after which an engine has recorded what it has reported early (ms). */
 const EARLY_MS = 1_000;
-/** How far back the first session looks for stop signals to containers that are still running (ms). */
-const LOOK_BACK_MS = 60_000;
+/** How far back the first session looks for stop signals to containers that are still running (ms): few may take longer to stop. */
+const LOOK_BACK_MS = 3_600_000;
 
 export type ReflectorOptions = {
   readonly engine: Engine;
@@ -217,8 +217,10 @@ export class Reflector {
     const { store, draining, clock, changed } = this.options;
     switch (action) {
       case 'kill': {
-        if (signal === undefined || !isStopSignal(signal, store.get(id)?.stopSignal ?? null)) return;
-        draining.begin(id, signal, at);
+        const container = store.get(id);
+        if (signal === undefined || (container !== undefined && !isStopSignal(signal, container.stopSignal))) return;
+        // What an engine repeats before it has been listed for the first time may be long ago.
+        draining.begin(id, signal, at, this.hasListed ? 0 : Math.max(0, clock.now() - at));
         return changed();
       }
       case 'die': {

@@ -271,6 +271,26 @@ test('after the engine was away, addresses are those that it lists, however long
   );
 });
 
+test('an engine that ends each session as soon as it has been listed is listed less and less often', async (t) => {
+  let longest = 0;
+  const hurried: Clock = {
+    ...systemClock,
+    after: (ms, task) => {
+      if ([20, 250, 500, 1_000].includes(ms) || ms >= 5_000) return systemClock.after(ms, task);
+      longest = Math.max(longest, ms);
+      return systemClock.after(0, task);
+    },
+  };
+  const { engine, next } = await started(t, hurried);
+  engine.run(app(1));
+  await next('a.example=healthy');
+  for (let cuts = 0; cuts < 10; cuts++) {
+    engine.cutStreams();
+    await next('a.example=healthy');
+  }
+  assert.ok(longest >= 2_500, `${longest} ms`);
+});
+
 test('a container that does not respond is inspected, as its end may not have been reported', async (t) => {
   const endless: Clock = { ...systemClock, after: (ms, task) => (ms === RESYNC_MS ? () => undefined : systemClock.after(ms, task)) };
   const { engine, source, next } = await started(t, endless);

@@ -40,6 +40,9 @@ const MAX_UNREADABLE = 100;
  */
 const UNREACHED_RETRY_MS = 250;
 
+/** A session that lasts this long (ms) was a success: an engine that ends each sooner is listed less and less often. */
+const LASTING_MS = 5_000;
+
 /** Containers as a source of routes. Nothing is listed until a data plane has reported its addresses. */
 export function createDockerSource({ settings, clock, random, log, translate = toRoutes }: DockerSourceOptions): Source {
   const engine = createEngine(settings.engine, clock);
@@ -130,13 +133,14 @@ export function createDockerSource({ settings, clock, random, log, translate = t
       { once: true },
     );
     while (!signal.aborted) {
+      const began = clock.monotonic();
       try {
         await reflector.runSession(signal);
         backoff.reset();
       } catch (error) {
         if (signal.aborted) break;
         if (!(error instanceof EngineFailure)) throw error;
-        if (isListed) backoff.reset();
+        if (clock.monotonic() - began >= LASTING_MS) backoff.reset();
         if (isListed || lastError !== error.message) {
           lastError = error.message;
           log.warn({ engine: engine.where, reason: lastError }, 'containers cannot be listed; routes stay, trying again');

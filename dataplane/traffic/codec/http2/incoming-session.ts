@@ -7,6 +7,7 @@ import type { HpackDecoder } from './hpack/decoder.ts';
 import type { ClosedStreams } from './limits/closed-streams.ts';
 import type { FloodBudget } from './limits/flood-budget.ts';
 import type { ReceiveWindow } from './limits/receive-window.ts';
+import type { Resets } from './limits/resets.ts';
 import type { Sender } from './sender.ts';
 import type { Http2Stream } from './stream.ts';
 
@@ -20,6 +21,7 @@ export interface IncomingSession {
   readonly decoder: HpackDecoder;
   readonly sender: Sender;
   readonly window: ReceiveWindow;
+  readonly resets: Resets;
   lastPeerStream: number;
   readonly lastAccepted: number;
   readonly ended: boolean;

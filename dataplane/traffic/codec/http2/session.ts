@@ -1,7 +1,7 @@
 import { TurnoverMap } from '../../../../shared/runtime/turnover-map.ts';
 import { ERROR, MAX_STREAM_ID, TYPE } from './frames/frame.ts';
 import { FrameReader } from './frames/frame-reader.ts';
-import { PREFACE } from './frames/preface.ts';
+import { PrefaceReader } from './frames/preface.ts';
 import { PeerSettings } from './frames/settings.ts';
 import { greet } from './greeting.ts';
 import { HpackDecoder } from './hpack/decoder.ts';
@@ -11,6 +11,7 @@ import { ClosedStreams } from './limits/closed-streams.ts';
 import { COST, EARNED, FloodBudget, MIN_USEFUL } from './limits/flood-budget.ts';
 import { Liveness } from './limits/liveness.ts';
 import { ReceiveWindow } from './limits/receive-window.ts';
+import { Resets } from './limits/resets.ts';
 import type { OutgoingHead } from './outgoing-head.ts';
 import { Sender } from './sender.ts';
 import type { SessionLimits, SessionOwner } from './session-owner.ts';
@@ -34,6 +35,7 @@ export class Http2Session implements StreamSession {
   readonly decoder = new HpackDecoder(HEADER_TABLE_BYTES);
   readonly sender: Sender;
   readonly window: ReceiveWindow;
+  readonly resets: Resets;
   readonly closed = new ClosedStreams();
   /** The highest stream that the peer has opened. */
   lastPeerStream = 0;
@@ -46,7 +48,8 @@ export class Http2Session implements StreamSession {
   private readonly owner: SessionOwner;
   private readonly reader: FrameReader;
   private readonly incoming: Incoming;
-  private prefaceRead: number;
+  /** Null for a server, which has none. */
+  private readonly preface: PrefaceReader | null;
   private nextStream: number;
   private woken: Http2Stream[] = [];
   private scheduled = false;
@@ -62,9 +65,10 @@ export class Http2Session implements StreamSession {
     this.limits = limits;
     this.window = new ReceiveWindow(limits.connectionWindow, limits.maxConnectionWindow);
     this.sender = new Sender((parts) => owner.write(parts));
+    this.resets = new Resets(this.sender.output);
     this.incoming = new Incoming(this, owner);
     this.reader = new FrameReader(this.incoming);
-    this.prefaceRead = limits.isServer ? 0 : PREFACE.length;
+    this.preface = limits.isServer ? new PrefaceReader() : null;
     this.nextStream = 1;
     this.liveness = new Liveness(owner.monotonic(), limits.isServer ? 'client' : 'target');
     greet(this.sender.output, limits);
@@ -84,9 +88,9 @@ export class Http2Session implements StreamSession {
     this.receiving = true;
     this.incoming.data.beginRead(reused);
     try {
-      let at = 0;
-      if (this.prefaceRead < PREFACE.length) at = this.readPreface(bytes);
-      if (!this.ended) this.reader.feed(bytes, at, bytes.length);
+      const at = this.preface === null ? 0 : this.preface.skip(bytes);
+      if (at < 0) this.fail(ERROR.protocol, 'the connection does not begin with the preface');
+      else this.reader.feed(bytes, at, bytes.length);
       this.report();
     } finally {
       // After an exception, the end of the connection is reported to its streams at once.
@@ -112,14 +116,6 @@ export class Http2Session implements StreamSession {
   /** Whether the bytes that were read last have been passed on, so that they must not be overwritten. */
   get lendsBytes(): boolean {
     return this.incoming.data.lendsBytes;
-  }
-
-  private readPreface(bytes: Buffer): number {
-    const end = Math.min(bytes.length, PREFACE.length - this.prefaceRead);
-    if (PREFACE.compare(bytes, 0, end, this.prefaceRead, this.prefaceRead + end) !== 0)
-      this.fail(ERROR.protocol, 'the connection does not begin with the preface');
-    this.prefaceRead += end;
-    return end;
   }
 
   /** The peer has acknowledged a PING. */
@@ -234,7 +230,7 @@ export class Http2Session implements StreamSession {
   sendReset(stream: Http2Stream, code: number): void {
     // Before its head, a stream that we open is idle for the server, which ends the connection if that is reset (RFC 9113 5.1).
     if (this.ended || (stream.isUnsent && !this.limits.isServer)) return;
-    this.sender.output.frame(TYPE.rstStream, 0, stream.id, code);
+    this.resets.send(stream.id, code, this.owner.monotonic());
     this.schedule();
   }
 
@@ -381,6 +377,7 @@ export class Http2Session implements StreamSession {
   sweep(now: number): void {
     if (this.ended) return;
     this.budget.refill(now);
+    if (this.resets.sweep(now)) this.schedule();
     if (this.greeted && this.liveness.settingsOverdue(now)) return this.fail(ERROR.settingsTimeout, 'our SETTINGS were not acknowledged');
     if (this.goingSince >= 0 && now - this.goingSince >= GOING_MS) this.sendLastGoaway();
     const state = this.liveness.check(now, this.incoming.readHeard() || this.isHolding, this.streams.size > 0);

@@ -40,6 +40,8 @@ const TURNING_AWAY_MS = 1_000;
 export type UpstreamSessionOwner = {
   /** How many streams a session may have at a time. */
   readonly streamLimit: number;
+  /** Whether another one may be opened in the place of one that is only drained. */
+  readonly mayReplace: boolean;
   /** The target has turned a request away, while it served this many. */
   turnedAway(serving: number): void;
   /** The session can take a request now, or can no longer. */
@@ -237,6 +239,7 @@ export class UpstreamSession implements StreamOwner, SessionOwner, DirectReader 
   }
 
   goingAway(): void {
+    this.http2?.close();
     this.leave();
   }
 
@@ -292,7 +295,10 @@ export class UpstreamSession implements StreamOwner, SessionOwner, DirectReader 
   /** One of its streams has ended. */
   streamEnded(stream: UpstreamStream, answered: boolean): void {
     if (!this.streams.delete(stream.id)) return;
-    if (answered && ++this.served >= MAX_SERVED) this.leave();
+    // So many requests were cancelled on it that its target may soon end it, with those of other clients.
+    const isWornOut = this.http2?.resets.areMany === true && this.owner.mayReplace;
+    if ((answered && ++this.served >= MAX_SERVED) || isWornOut) this.leave();
+    if (this.isDraining && this.streams.size === 0) this.http2?.close();
     this.restartIdleTimer();
     if (this.hasRoom) this.owner.capacityChanged(this);
     if (this.endpoint.leaving) this.retire();
@@ -312,7 +318,7 @@ export class UpstreamSession implements StreamOwner, SessionOwner, DirectReader 
     return this.served > 0;
   }
 
-  /** Whether the target has sent GOAWAY, so that it only completes the open streams (RFC 9113 6.8). */
+  /** Whether it only completes the open streams, mostly because the target has sent GOAWAY (RFC 9113 6.8). */
   get isDraining(): boolean {
     return this.state === 'draining';
   }
@@ -332,7 +338,7 @@ export class UpstreamSession implements StreamOwner, SessionOwner, DirectReader 
   private leave(): void {
     if (this.state !== 'open') return;
     this.state = 'draining';
-    this.http2?.close();
+    if (this.http2 !== null) this.http2.resets.mayWait = true;
     this.owner.capacityChanged(this);
   }
 

@@ -8,6 +8,8 @@ import { MAX_STREAMS, UpstreamSession } from './session.ts';
 
 /** The maximum number of sessions to one target from one worker, if it allows few streams per session. Further requests wait. */
 const MAX_SESSIONS = 8;
+/** The same with those that get no more requests because many were cancelled on them. */
+const MAX_REPLACED = 64;
 
 /** A target that turns requests away gets no more on a session than it was serving, and at least this many. */
 const FEWEST_STREAMS = 8;
@@ -54,6 +56,10 @@ export class Http2Sessions implements TargetChannel {
   collectRetryable(elsewhere: (x: Exchange) => boolean, recalled: Exchange[]): void {
     this.waiting.collectRetryable(elsewhere, recalled);
     for (const session of this.open) session.collectRetryable(elsewhere, recalled);
+  }
+
+  get mayReplace(): boolean {
+    return this.open.size < MAX_REPLACED;
   }
 
   turnedAway(serving: number): void {

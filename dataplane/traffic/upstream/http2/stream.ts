@@ -40,7 +40,7 @@ export interface StreamOwner {
   readonly alive: boolean;
   /** Whether nothing is read of the target, because clients do not read what it has sent. */
   readonly holdsTarget: boolean;
-  /** Whether the target has sent GOAWAY, so that it only completes the open streams (RFC 9113 6.8). */
+  /** Whether it only completes the open streams, mostly because the target has sent GOAWAY (RFC 9113 6.8). */
   readonly isDraining: boolean;
   /** Whether it has taken more than one request. */
   readonly isShared: boolean;

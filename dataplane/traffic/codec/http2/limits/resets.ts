@@ -1,0 +1,60 @@
+import { TYPE } from '../frames/frame.ts';
+import type { Output } from '../output.ts';
+
+/**
+ * How many streams are reset within a period (ms), if others can wait. Netty's servers end a connection on which more than 200 are within
+ * 30 s, and those of nghttp2 after a thousand, or more than 33 a second (CVE-2023-44487). The periods of both sides begin at different times.
+ */
+const MOST = 100;
+const PERIOD_MS = 30_000;
+
+/** The RST_STREAM frames that a connection sends. */
+export class Resets {
+  /** Whether those beyond that number wait. Meanwhile their streams count as open for the peer, so no others may be opened. */
+  mayWait = false;
+  private readonly output: Output;
+  private count = 0;
+  private since = Number.NEGATIVE_INFINITY;
+  private waiting: { readonly stream: number; readonly code: number }[] = [];
+
+  constructor(output: Output) {
+    this.output = output;
+  }
+
+  /** Whether there were so many that a server may soon end the connection. */
+  get areMany(): boolean {
+    return this.count >= MOST;
+  }
+
+  /** Whether the peer has yet to learn that some streams were reset. */
+  get areWaiting(): boolean {
+    return this.waiting.length > 0;
+  }
+
+  /** `now` in ms on the monotonic clock. */
+  send(stream: number, code: number, now: number): void {
+    this.beginPeriod(now);
+    if (this.mayWait && this.areMany) this.waiting.push({ stream, code });
+    else this.write(stream, code);
+  }
+
+  private beginPeriod(now: number): void {
+    if (now - this.since < PERIOD_MS) return;
+    this.since = now;
+    this.count = 0;
+  }
+
+  private write(stream: number, code: number): void {
+    this.count++;
+    this.output.frame(TYPE.rstStream, 0, stream, code);
+  }
+
+  /** Called periodically, with ms on the monotonic clock. @returns whether it has sent any that had to wait. */
+  sweep(now: number): boolean {
+    if (this.waiting.length === 0) return false;
+    this.beginPeriod(now);
+    const next = this.waiting.splice(0, MOST - this.count);
+    for (const { stream, code } of next) this.write(stream, code);
+    return next.length > 0;
+  }
+}

@@ -18,17 +18,11 @@ import { ReadBuffer } from '../../io/read-buffer.ts';
 import { connectTo } from '../target/connect.ts';
 import type { Endpoint } from '../target/endpoint.ts';
 import { CROWDED, SESSION_LIMITS } from './session-limits.ts';
+import { SessionRoom } from './session-room.ts';
 import { type StreamOwner, UpstreamStream } from './stream.ts';
 
 /** A session without streams is closed after this time (ms). A target that closes it sooner announces that first (RFC 9113 9.1). */
 const IDLE_MS = 30_000;
-/** The maximum number of concurrent streams of a session, even if the target allows more. Further requests use another session. */
-export const MAX_STREAMS = 1_000;
-/**
- * The maximum number of requests that a target without a limit of its own has not yet accepted on a session. Node's servers end one on which
- * they turn more than a hundred requests in a row away. Further requests use another session, or wait until the first ones are accepted.
- */
-const MAX_UNACCEPTED = 100;
 /** After this many requests a session is replaced by a new one, because stream identifiers are never reused (RFC 9113 5.1.1). */
 const MAX_SERVED = 1_000_000;
 /** How long the last bytes of a connection may take (ms), because a target that hangs may never read them. */
@@ -63,10 +57,7 @@ export class UpstreamSession implements StreamOwner, SessionOwner, DirectReader 
   private intake: Intake | null = null;
   private readonly buffers = new ReadBuffer();
   private http2: Http2Session | null = null;
-  private maxStreams = MAX_STREAMS;
-  private maxUnaccepted = Number.POSITIVE_INFINITY;
-  /** How many of its requests the target has not accepted yet. */
-  private unaccepted = 0;
+  private readonly room = new SessionRoom();
   private readonly connectMs: number;
   private deadline: number;
   private cancelConnect: () => void = () => undefined;
@@ -130,13 +121,12 @@ export class UpstreamSession implements StreamOwner, SessionOwner, DirectReader 
 
   /** Whether it can take a request at once. */
   get hasRoom(): boolean {
-    if (this.state !== 'open' || !this.alive || this.holdsTarget || this.unaccepted >= this.maxUnaccepted) return false;
-    return this.streams.size < Math.min(this.maxStreams, this.owner.streamLimit);
+    return this.state === 'open' && this.alive && !this.holdsTarget && this.room.isLeft(this.streams.size, this.owner.streamLimit);
   }
 
   /** Whether the target accepts no stream on it for now. It may soon (RFC 9113 6.5.2), and a further session would fare the same. */
   get admitsNone(): boolean {
-    return this.state === 'open' && this.alive && this.maxStreams === 0;
+    return this.state === 'open' && this.alive && this.room.isNone;
   }
 
   /** Whether it has ended, or takes no more requests, and has never taken one. */
@@ -211,8 +201,7 @@ export class UpstreamSession implements StreamOwner, SessionOwner, DirectReader 
 
   /** A server sends its SETTINGS first (RFC 9113 3.4), so its limits are known before the first request. */
   settingsChanged({ maxConcurrentStreams }: PeerSettings): void {
-    this.maxStreams = Math.min(maxConcurrentStreams, MAX_STREAMS);
-    this.maxUnaccepted = maxConcurrentStreams === Number.POSITIVE_INFINITY ? MAX_UNACCEPTED : maxConcurrentStreams;
+    this.room.limit(maxConcurrentStreams);
     if (this.connecting) {
       this.state = 'open';
       this.restartIdleTimer();
@@ -270,7 +259,7 @@ export class UpstreamSession implements StreamOwner, SessionOwner, DirectReader 
     const opened = http2.open();
     if (opened === null) throw new Error('a session takes no request after its last');
     this.taken++;
-    this.unaccepted++;
+    this.room.take();
     const stream = new UpstreamStream(this, x, opened);
     this.streams.set(opened.id, stream);
     stream.begin();
@@ -278,8 +267,7 @@ export class UpstreamSession implements StreamOwner, SessionOwner, DirectReader 
 
   /** The target has accepted one of its requests, or will not. */
   accepted(): void {
-    const wasFull = this.unaccepted-- >= this.maxUnaccepted;
-    if (wasFull && this.hasRoom) this.owner.capacityChanged(this);
+    if (this.room.accepted() && this.hasRoom) this.owner.capacityChanged(this);
   }
 
   /** The target has turned one of its requests away. */
@@ -373,7 +361,7 @@ export class UpstreamSession implements StreamOwner, SessionOwner, DirectReader 
   /** Those of its responses that give it room if they end, and have been unread since before `time`. */
   unreadBefore(time: number): UpstreamStream[] {
     const { holdsTarget } = this;
-    if (this.state !== 'open' || this.admitsNone) return [];
+    if (this.state !== 'open' || this.admitsNone || this.room.isAwaited) return [];
     return this.unread(time).filter((stream) => !holdsTarget || stream.usesWindow);
   }
 

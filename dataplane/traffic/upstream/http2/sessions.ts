@@ -4,7 +4,8 @@ import { guard, guardExchange } from '../../exchange/faults.ts';
 import type { TargetChannel } from '../target/channel.ts';
 import type { Endpoint } from '../target/endpoint.ts';
 import { UNREAD_MS, WaitingRoom } from '../target/waiting-room.ts';
-import { MAX_STREAMS, UpstreamSession } from './session.ts';
+import { UpstreamSession } from './session.ts';
+import { MAX_STREAMS } from './session-room.ts';
 
 /** The maximum number of sessions to one target from one worker, if it allows few streams per session. Further requests wait. */
 const MAX_SESSIONS = 8;

@@ -32,13 +32,17 @@ async function statusAfter(seconds: number, proxy: ProxyFixture): Promise<string
   return (await client.readHead()).slice('HTTP/1.1 '.length, 'HTTP/1.1 200'.length);
 }
 
+function pour(connection: Frames, stream: number): void {
+  connection.send(FRAME.headers, FLAG.endHeaders, stream, OK);
+  for (let sent = 0; sent < STREAM_WINDOW; sent += PIECE.length) connection.send(FRAME.data, 0, stream, PIECE);
+}
+
 /** A target that sends as much as it may to the first requests, and then only heads. */
 const pouring = (streams: number, ...settings: readonly (readonly [number, number])[]) => {
   let answered = 0;
   const answer = (connection: Frames, stream: number): void => {
     if (++answered > streams) return void connection.send(FRAME.headers, FLAG.endHeaders | FLAG.endStream, stream, NO_CONTENT);
-    connection.send(FRAME.headers, FLAG.endHeaders, stream, OK);
-    for (let sent = 0; sent < STREAM_WINDOW; sent += PIECE.length) connection.send(FRAME.data, 0, stream, PIECE);
+    pour(connection, stream);
   };
   return FrameTargetFixture.serving(answer, ...settings);
 };
@@ -144,3 +148,32 @@ test('connections with much unread take requests if no further one may be opened
   await client.answered();
   assert.equal(client.received.filter(({ type }) => type === FRAME.reset).length, 0);
 });
+
+test('no response gives way to requests that wait only until the target has accepted others', async (t) => {
+  let isFirst = true;
+  using target = await FrameTargetFixture.serving((connection, stream) => {
+    if (isFirst) pour(connection, stream);
+    isFirst = false;
+  });
+  using proxy = await h2c(target);
+  using client = await useUp(proxy, target, 1, 1);
+  for (let second = 0; second < 15; second++) proxy.clock.pass(1_000);
+  const others: Frames[] = [];
+  t.after(() => {
+    for (const other of others) other[Symbol.dispose]();
+  });
+  const asked = (): number =>
+    target.connections.reduce((sum, { received }) => sum + received.filter(({ type }) => type === FRAME.headers).length, 0);
+  // One more than are sent before the target has accepted any.
+  for (let left = SESSIONS * 100 + 1; left > 0; left -= 100) {
+    const other = (await Frames.plain(proxy.port)).greet();
+    others.push(other);
+    for (let nth = 0; nth < Math.min(left, 100); nth++) other.request(2 * nth + 1);
+  }
+  await eventually('the requests', () => asked() === SESSIONS * 100 + 1 && proxy.ledger.inFlight.total() === SESSIONS * 100 + 2);
+  proxy.clock.pass(500);
+  await whenRead();
+  await client.answered();
+  assert.equal(client.resetCode(1), undefined);
+});
+

@@ -1,9 +1,8 @@
 import type { Socket } from 'node:net';
 import { CHUNKED, type Exchange, SMALL_PIECE } from '../../exchange/exchange.ts';
 import type { DirectSocket } from '../../io/direct-socket.ts';
+import { surviveFailedWrites } from '../../io/failed-writes.ts';
 import { requestHead } from '../request-text.ts';
-
-type WriteCallback = (error?: Error | null) => void;
 
 /**
  * Writes requests to a target: heads, framing and bodies, in one write per piece. A target may refuse a
@@ -31,24 +30,16 @@ export class RequestWriter {
 
   /** From here on a failed write is never reported to the socket. */
   private surviveWriteFailures(): void {
-    const { direct, socket } = this;
-    direct.adoptWrites();
-    const { _write: write, _writev: writev } = socket;
     this.survivesFailures = true;
-    socket._write = (chunk: unknown, encoding, written) => write.call(socket, chunk, encoding, this.withoutError(written));
-    if (writev !== undefined) socket._writev = (chunks, written) => writev.call(socket, chunks, this.withoutError(written));
-  }
-
-  private withoutError(written: WriteCallback): WriteCallback {
-    if (!this.streaming) return written;
-    return (error) => {
-      if (error == null) return written();
-      if (this.failed) return;
+    surviveFailedWrites(this.direct, (error) => {
+      if (!this.streaming) return false;
+      if (this.failed) return true;
       this.failed = true;
       // Linux: EPIPE where the reset came after the target's orderly end, ECONNRESET where it came instead of one.
       this.cut = !('code' in error) || error.code !== 'EPIPE';
       this.onFailure();
-    };
+      return true;
+    });
   }
 
   /** Writes the head and a buffered body. @returns whether that completes the request. */

@@ -13,7 +13,9 @@ import { FAILURE, type Failure } from '../../exchange/failure.ts';
 import { guard } from '../../exchange/faults.ts';
 import { streamHasBacklog } from '../../io/backlog.ts';
 import { type DirectReader, DirectSocket } from '../../io/direct-socket.ts';
+import { surviveFailedWrites } from '../../io/failed-writes.ts';
 import { Intake } from '../../io/intake.ts';
+import { limitLastBytes } from '../../io/last-bytes.ts';
 import { ReadBuffer } from '../../io/read-buffer.ts';
 import { connectTo } from '../target/connect.ts';
 import type { Endpoint } from '../target/endpoint.ts';
@@ -25,8 +27,6 @@ import { type StreamOwner, UpstreamStream } from './stream.ts';
 const IDLE_MS = 30_000;
 /** After this many requests a session is replaced by a new one, because stream identifiers are never reused (RFC 9113 5.1.1). */
 const MAX_SERVED = 1_000_000;
-/** How long the last bytes of a connection may take (ms), because a target that hangs may never read them. */
-const LAST_BYTES_MS = 5_000;
 /** Node's servers end a connection on which they have turned many requests away: at once, so that a later loss has another reason (ms). */
 const TURNING_AWAY_MS = 1_000;
 
@@ -58,6 +58,8 @@ export class UpstreamSession implements StreamOwner, SessionOwner, DirectReader 
   private readonly buffers = new ReadBuffer();
   private http2: Http2Session | null = null;
   private readonly room = new SessionRoom();
+  /** Whether nothing more can be written to the target. */
+  private isCut = false;
   private readonly connectMs: number;
   private deadline: number;
   private cancelConnect: () => void = () => undefined;
@@ -121,7 +123,9 @@ export class UpstreamSession implements StreamOwner, SessionOwner, DirectReader 
 
   /** Whether it can take a request at once. */
   get hasRoom(): boolean {
-    return this.state === 'open' && this.alive && !this.holdsTarget && this.room.isLeft(this.streams.size, this.owner.streamLimit);
+    return (
+      this.state === 'open' && this.alive && !this.isCut && !this.holdsTarget && this.room.isLeft(this.streams.size, this.owner.streamLimit)
+    );
   }
 
   /** Whether the target accepts no stream on it for now. It may soon (RFC 9113 6.5.2), and a further session would fare the same. */
@@ -156,6 +160,7 @@ export class UpstreamSession implements StreamOwner, SessionOwner, DirectReader 
     }
     socket.setNoDelay(true);
     this.direct = new DirectSocket(socket, this);
+    surviveFailedWrites(this.direct, () => this.writeFailed(socket));
     this.intake = new Intake(this.direct, this.endpoint.tools.runQueue, () => this.intake?.readOn());
     this.http2 = new Http2Session(this, SESSION_LIMITS);
     socket.on('drain', () => guard(this, this.drained));
@@ -187,6 +192,13 @@ export class UpstreamSession implements StreamOwner, SessionOwner, DirectReader 
 
   private drained(): void {
     this.http2?.drained();
+  }
+
+  /** The target has closed the connection. What it has sent before is read: perhaps which requests it has not processed. */
+  private writeFailed(socket: Socket): boolean {
+    if (!this.isCut) limitLastBytes(socket, this.endpoint.tools.clock);
+    this.isCut = true;
+    return true;
   }
 
   private socketClosed(): void {
@@ -247,10 +259,7 @@ export class UpstreamSession implements StreamOwner, SessionOwner, DirectReader 
     const { socket } = this;
     if (socket === null) return;
     socket.destroySoon();
-    socket.once(
-      'close',
-      this.endpoint.tools.clock.after(LAST_BYTES_MS, () => socket.destroy()),
-    );
+    limitLastBytes(socket, this.endpoint.tools.clock);
   }
 
   send(x: Exchange): void {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { FrameTargetFixture } from '../../testing/http2/frame-target.ts';
-import { CODE, FLAG, FRAME, type Frames, word } from '../../testing/http2/frames.ts';
+import { CODE, FLAG, FRAME, type Frames, SETTING, word } from '../../testing/http2/frames.ts';
 import { h2c } from '../../testing/http2/upstream.ts';
 import { eventually } from '../../testing/proxy/test-proxy.ts';
 
@@ -40,4 +40,29 @@ test('a request that makes a target end its connections with an error is not sen
   assert.match((await proxy.request(POST)).line, / 503 /);
   assert.equal(target.connections.length, 3);
   assert.deepEqual(proxy.targetChanges(), []);
+});
+test('what a target had not processed when it ended a connection is known also if a write to that connection fails first', async (t) => {
+  const piece = Buffer.alloc(100_000, 'x');
+  let first = true;
+  const other: { send?: () => void } = {};
+  using target = await FrameTargetFixture.serving(
+    (connection, stream) => {
+      if (!first) return void answer(connection, stream);
+      first = false;
+      other.send?.();
+      endAfter(connection, 1, CODE.none);
+      connection.socket.resetAndDestroy();
+    },
+    [SETTING.initialWindow, 1_000_000],
+  );
+  using proxy = await h2c(target);
+  const upload = await proxy.connect();
+  t.after(() => upload.socket.destroy());
+  upload.send('POST / HTTP/1.1\r\nHost: a.test\r\nContent-Length: 1000000\r\n\r\nx');
+  await eventually('the upload', () => target.connections[0]?.received.some(({ type }) => type === FRAME.data) === true);
+  target.connections[0]?.send(FRAME.windowUpdate, 0, 0, word(1_000_000));
+  await target.connections[0]?.answered();
+  // More than is gathered for one write, so it is written while the end of the connection is still unread.
+  other.send = () => upload.send(piece);
+  assert.match((await proxy.request(POST)).line, / 204 /);
 });

@@ -50,10 +50,18 @@ export class RequestWriter {
     const whole = held !== null || x.bodyLength === 0;
     this.streaming = !whole;
     if (!whole && !this.survivesFailures) this.surviveWriteFailures();
-    if (held === null || held.length === 0) direct.write(head);
+    if (held !== null && x.bodyLength === CHUNKED) this.writeChunks(x, head, held);
+    else if (held === null || held.length === 0) direct.write(head);
     else if (held.length <= SMALL_PIECE) direct.write(head + held.toString('latin1'));
     else direct.writeBoth(head, held);
     return whole;
+  }
+
+  /** A body that has been sent over HTTP/2 as it arrived. */
+  private writeChunks(x: Exchange, head: string, held: Buffer): void {
+    this.direct.write(head);
+    if (held.length > 0) this.body(x, held, 0, held.length);
+    this.end(x, '');
   }
 
   /** @returns false when the client should pause. After a failed write, the data is dropped. */

@@ -16,6 +16,7 @@ import { mayRetry } from '../retry/retry.ts';
 import type { Endpoint } from '../target/endpoint.ts';
 import { limitsFor } from '../target/limits.ts';
 import { requestHead } from './request-fields.ts';
+import { MAX_SENT, SentBody } from './sent-body.ts';
 
 /** What a slow client reads (bytes per ms). */
 const SLOW_PER_MS = 16;
@@ -69,6 +70,8 @@ export class UpstreamStream implements Attempt, StreamReceiver {
   /** Whether its response has. */
   private begun = false;
   private requestComplete = false;
+  /** What has been sent of a body that was not held; null if it can't be sent again. */
+  private sent: SentBody | null = null;
   private isAccepted = false;
   private interim = 0;
   /** When a slow client has read the last bytes that were passed on, in ms on the monotonic clock. */
@@ -100,7 +103,10 @@ export class UpstreamStream implements Attempt, StreamReceiver {
     const empty = held === null ? x.bodyLength === 0 : held.length === 0;
     stream.head(requestHead(x, session.endpoint.serverName === null ? 'http' : 'https'), empty);
     this.requestComplete = held !== null || empty;
-    if (held === null && !empty) x.client.streamBody(x);
+    if (held === null && !empty) {
+      if (x.bodyLength <= MAX_SENT) this.sent = new SentBody();
+      x.client.streamBody(x);
+    }
     if (held === null || empty) return;
     stream.write(held, 0, held.length);
     stream.end('');
@@ -112,6 +118,7 @@ export class UpstreamStream implements Attempt, StreamReceiver {
     const { x } = this;
     if (x === null) return false;
     x.bodyConsumed = true;
+    this.sent?.add(buffer, from, to);
     // A long upload is progress: the time limit of the response starts when the request is complete.
     this.deadline = this.now() + this.limits.headMs;
     return this.stream.write(buffer, from, to);
@@ -121,6 +128,7 @@ export class UpstreamStream implements Attempt, StreamReceiver {
     this.requestComplete = true;
     if (this.x === null) return;
     this.x.bodyConsumed = true;
+    if (trailers !== '') this.sent = null;
     this.stream.end(trailers);
   }
 
@@ -157,6 +165,7 @@ export class UpstreamStream implements Attempt, StreamReceiver {
     const { x, stream } = this;
     if (x === null) return;
     this.answered = true;
+    this.sent = null;
     this.accept();
     const head = tooLarge ? null : this.read(x, block);
     if (head === null) return this.refuse();
@@ -256,12 +265,21 @@ export class UpstreamStream implements Attempt, StreamReceiver {
     // Whatever the connection has served, a fresh one will do for what the target has not processed.
     const reused = hasServed || (!written && failure === FAILURE.closed);
     if (this.begun) failedMidResponse(x, endpoint, failure);
+    if (!written) this.holdSent(x);
     try {
       this.drop(code);
     } finally {
       if (this.begun) abortAnswer(x);
       else attemptFailed(x, endpoint, failure, { written, answered: this.answered, reused });
     }
+  }
+
+  /** The target has not processed the request: it can be sent again as if its body had been held from the start. */
+  private holdSent(x: Exchange): void {
+    const whole = this.requestComplete ? (this.sent?.whole ?? null) : null;
+    if (whole === null) return;
+    x.held = whole;
+    x.bodyConsumed = false;
   }
 
   private accept(): void {

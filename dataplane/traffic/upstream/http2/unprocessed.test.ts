@@ -3,7 +3,8 @@ import { test } from 'node:test';
 import { FrameTargetFixture } from '../../testing/http2/frame-target.ts';
 import { CODE, FLAG, FRAME, type Frames, SETTING, word } from '../../testing/http2/frames.ts';
 import { h2c } from '../../testing/http2/upstream.ts';
-import { eventually } from '../../testing/proxy/test-proxy.ts';
+import { eventually, site } from '../../testing/proxy/test-proxy.ts';
+import { ok, UpstreamFixture } from '../../testing/test-upstream.ts';
 
 /** Status 204 (RFC 7541 appendix A). */
 const NO_CONTENT = Buffer.of(0x89);
@@ -41,6 +42,52 @@ test('a request that makes a target end its connections with an error is not sen
   assert.equal(target.connections.length, 3);
   assert.deepEqual(proxy.targetChanges(), []);
 });
+
+const CHUNKED = 'POST / HTTP/1.1\r\nHost: a.test\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n';
+const bodyOf = ({ received }: Frames): string =>
+  received.flatMap(({ type, payload }) => (type === FRAME.data ? [payload.toString('latin1')] : [])).join('');
+
+test('a request whose body was sent as it arrived is sent again with its body', async () => {
+  using target = await FrameTargetFixture.serving((connection, stream) => {
+    if (target.connections.length > 1) answer(connection, stream);
+    else endAfter(connection, 0, CODE.none);
+  });
+  using proxy = await h2c(target);
+  assert.match((await proxy.request(CHUNKED)).line, / 204 /);
+  assert.deepEqual(target.connections.map(bodyOf), ['hello', 'hello']);
+  assert.deepEqual(proxy.targetChanges(), []);
+});
+
+test('such a request is sent again with its body also to a target that a newer table has for it and that speaks HTTP/1.1', async () => {
+  using target = await FrameTargetFixture.serving(() => undefined);
+  using added = await UpstreamFixture.serving(ok('added'));
+  using proxy = await h2c(target);
+  const client = await proxy.connect();
+  client.send(CHUNKED);
+  await eventually('the request', () => target.connections.some((connection) => bodyOf(connection) === 'hello'));
+  await proxy.publish([site('a.test', added)]);
+  target.refuse();
+  const [first] = target.connections;
+  if (first !== undefined) endAfter(first, 0, CODE.none);
+  assert.equal((await client.readAnswer()).body, 'added');
+  assert.equal(added.requests[0]?.body, 'hello');
+});
+
+test('a request of which more is to come is not sent again once some of it was sent, and neither is a large one', async () => {
+  using target = await FrameTargetFixture.serving(() => undefined);
+  using proxy = await h2c(target);
+  const head = 'POST / HTTP/1.1\r\nHost: a.test\r\nTransfer-Encoding: chunked\r\n\r\n';
+  for (const [nth, body] of ['5\r\nhello\r\n', `fff0\r\n${'x'.repeat(0xfff0)}\r\n11\r\n${'x'.repeat(17)}\r\n0\r\n\r\n`].entries()) {
+    const client = await proxy.connect();
+    client.send(head + body);
+    await eventually('the request', () => target.connections[nth]?.received.some(({ type }) => type === FRAME.data) === true);
+    const connection = target.connections[nth] as Frames;
+    endAfter(connection, 0, CODE.none);
+    assert.match(await client.readHead(), / 502 /);
+  }
+  assert.equal(target.connections.length, 2);
+});
+
 test('what a target had not processed when it ended a connection is known also if a write to that connection fails first', async (t) => {
   const piece = Buffer.alloc(100_000, 'x');
   let first = true;

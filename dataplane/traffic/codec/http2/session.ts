@@ -130,7 +130,8 @@ export class Http2Session implements StreamSession {
     if (!this.limits.isServer)
       for (const stream of [...this.streams.values()]) if (stream.id > lastStream) stream.abandon(ERROR.refusedStream);
     if (code === ERROR.none) return;
-    this.lost(code);
+    // Why the connection ends says nothing about a single request: as the code of a stream, this one would (RFC 9113 8.7).
+    this.lost(code === ERROR.refusedStream ? ERROR.internal : code);
     this.owner.failed(true, 'the peer has ended the connection');
   }
 

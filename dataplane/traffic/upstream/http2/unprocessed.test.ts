@@ -88,6 +88,14 @@ test('a request of which more is to come is not sent again once some of it was s
   assert.equal(target.connections.length, 2);
 });
 
+test('a connection that a target ends with REFUSED_STREAM as its error may have processed its requests, and none is sent twice', async () => {
+  using target = await FrameTargetFixture.serving((connection, stream) => endAfter(connection, stream, CODE.refused));
+  using other = await FrameTargetFixture.serving((connection, stream) => endAfter(connection, stream, CODE.refused));
+  using proxy = await h2c(target, other);
+  assert.match((await proxy.request(POST)).line, / 502 /);
+  assert.equal(target.connections.length + other.connections.length, 1);
+});
+
 test('what a target had not processed when it ended a connection is known also if a write to that connection fails first', async (t) => {
   const piece = Buffer.alloc(100_000, 'x');
   let first = true;

@@ -223,9 +223,9 @@ export class UpstreamStream implements Attempt, StreamReceiver {
     if (x === null || !this.begun) return;
     x.trace?.spans?.attemptOver(null);
     try {
-      this.settle();
       // The target no longer needs the rest of the request (RFC 9113 8.1), even if the client has sent all of it.
-      if (!this.stream.outputEnded) this.stream.reset(ERROR.none);
+      if (this.stream.outputEnded) this.settle();
+      else this.drop(ERROR.none);
     } finally {
       endAnswer(x, trailers);
     }

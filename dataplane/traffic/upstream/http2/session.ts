@@ -138,6 +138,11 @@ export class UpstreamSession implements StreamOwner, SessionOwner, DirectReader 
     return this.taken === 0 && (this.state === 'draining' || this.state === 'closed');
   }
 
+  /** Whether an exchange is under way on it. */
+  get isInUse(): boolean {
+    return this.streams.size > 0;
+  }
+
   /** Opens it. The owner is notified of the result, perhaps before this returns. */
   connect(): void {
     this.cancelConnect = connectTo(

@@ -21,6 +21,8 @@ const MORE_MS = 5_000;
 export class Http2Sessions implements TargetChannel {
   private readonly endpoint: Endpoint;
   private readonly open = new Set<UpstreamSession>();
+  /** Closed ones of which clients have not read every response yet: those still have a place at the target. */
+  private readonly unreadAfterwards = new Set<UpstreamSession>();
   private readonly waiting: WaitingRoom;
   streamLimit = MAX_STREAMS;
   /** When it doubles, in ms on the monotonic clock. */
@@ -85,7 +87,8 @@ export class Http2Sessions implements TargetChannel {
       this.waiting.sweep(now);
     }
     this.openAnother();
-    return this.open.size > 0 || !this.waiting.empty;
+    for (const session of this.unreadAfterwards) if (!session.isInUse) this.unreadAfterwards.delete(session);
+    return this.open.size > 0 || this.unreadAfterwards.size > 0 || !this.waiting.empty;
   }
 
   /** A session was established, one of its streams has ended, or it takes no more requests. */
@@ -109,6 +112,7 @@ export class Http2Sessions implements TargetChannel {
   /** A session has closed. `failure` is why it was never established; null if it was. */
   readonly ended = (session: UpstreamSession, failure: Failure | null): void => {
     if (!this.open.delete(session)) return;
+    if (session.isInUse) this.unreadAfterwards.add(session);
     if (failure !== null || session.wasUseless) this.failed(failure ?? session.reason);
     else this.openAnother();
   };
@@ -157,7 +161,8 @@ export class Http2Sessions implements TargetChannel {
   }
 
   makeRoom(now: number): void {
-    const unread = [...this.open].flatMap((session) => session.unread(now - UNREAD_MS)).sort((a, b) => a.unreadSince - b.unreadSince);
+    const sessions = [...this.open, ...this.unreadAfterwards];
+    const unread = sessions.flatMap((session) => session.unread(now - UNREAD_MS)).sort((a, b) => a.unreadSince - b.unreadSince);
     for (const stream of unread.slice(0, Math.ceil(unread.length / 2))) guard(stream, stream.giveWay);
   }
 

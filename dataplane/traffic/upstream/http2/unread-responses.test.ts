@@ -4,7 +4,7 @@ import { advance, settle } from '../../codec/http2/limits/advance.ts';
 import { FrameTargetFixture } from '../../testing/http2/frame-target.ts';
 import { CODE, FLAG, FRAME, Frames, INITIAL_WINDOW, MAX_FRAME, SETTING, word } from '../../testing/http2/frames.ts';
 import { h2c } from '../../testing/http2/upstream.ts';
-import { eventually, get, type ProxyFixture, whenRead } from '../../testing/proxy/test-proxy.ts';
+import { eventually, get, ProxyFixture, site, whenRead } from '../../testing/proxy/test-proxy.ts';
 import { stillness } from '../../testing/stillness.ts';
 
 /** As many connections as are opened to a target. */
@@ -177,3 +177,26 @@ test('no response gives way to requests that wait only until the target has acce
   assert.equal(client.resetCode(1), undefined);
 });
 
+test('a response of a connection that has ended gives way, too, if a request lacks its place at the target', async (t) => {
+  using target = await pouring(1);
+  using proxy = await ProxyFixture.start([
+    { ...site('a.test', target), transport: { protocol: 'h2c' }, max_in_flight: { requests: 1, queue: 10, queue_secs: 60 } },
+  ]);
+  const client = await useUp(proxy, target, 1, 1);
+  t.after(() => client[Symbol.dispose]());
+  const [first] = target.connections;
+  first?.send(FRAME.data, FLAG.endStream, 1);
+  await first?.answered();
+  first?.socket.destroy();
+  await eventually('the end of the connection', () => proxy.ledger.connections.sockets() === proxy.ledger.connections.open());
+  for (let second = 0; second < 15; second++) proxy.clock.pass(1_000);
+  const next = await proxy.connect();
+  t.after(() => next.socket.destroy());
+  next.send(get());
+  await eventually('the request to wait', () => proxy.ledger.inFlight.total() === 2);
+  await eventually('its response', () => {
+    proxy.clock.pass(500);
+    return next.unread !== '';
+  });
+  assert.match(await next.readHead(), / 204 /);
+});

@@ -334,9 +334,9 @@ export class ClientStream implements Downstream, StreamReceiver {
     this.settle(x);
   }
 
-  /** Bytes of its response that wait until its client reads. A tunnel has limits of its own. */
+  /** Bytes of its response that wait until its client reads, or ends its request. A tunnel has limits of its own. */
   get unread(): number {
-    return this.detached ? 0 : this.stream.queued;
+    return this.detached ? 0 : this.stream.queued + (this.early === null ? 0 : this.earlyBytes);
   }
 
   /** Gives its response up, because clients leave too much unread. */

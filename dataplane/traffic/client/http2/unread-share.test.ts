@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { FRAME, Frames, INITIAL_WINDOW } from '../../testing/http2/frames.ts';
+import { FRAME, Frames, head, INITIAL_WINDOW } from '../../testing/http2/frames.ts';
 import { eventually, ProxyFixture, whenRead } from '../../testing/proxy/test-proxy.ts';
 import { ok, UpstreamFixture } from '../../testing/test-upstream.ts';
 import { UnreadShare } from './unread-share.ts';
@@ -44,6 +44,25 @@ test('while clients leave too much unread, one that reads nothing keeps one resp
   await pass(proxy, 3);
   assert.deepEqual(await lost(many), [19, 17, 15, 13, 11, 9, 7, 5, 3]);
   assert.deepEqual(await lost(one), []);
+});
+
+test('what waits until a request has ended counts as unread', async (t) => {
+  using upstream = await UpstreamFixture.start();
+  using proxy = await ProxyFixture.before(upstream);
+  using client = (await Frames.plain(proxy.port)).greet();
+  const streams = Array.from({ length: 10 }, (_, nth) => 2 * nth + 1);
+  for (const stream of streams) {
+    client.request(stream, head([':method', 'POST'], ['content-length', '100000']), 0);
+    const wire = await upstream.accept();
+    await wire.readHead();
+    wire.send(ok('x'.repeat(SIZE)));
+  }
+  await eventually('the exchanges to be over', () => proxy.ledger.inFlight.total() === 0);
+  const others = new UnreadShare(0);
+  others.count(2 * LIMIT);
+  t.after(() => others.count(0));
+  await pass(proxy, 3);
+  assert.deepEqual(await lost(client), [19, 17, 15, 13, 11, 9, 7, 5, 3]);
 });
 
 /** What others leave unread, and the share of one client. */

@@ -49,6 +49,7 @@ export const FAILURE = {
   requestTimeout: failure(504, 'request_timeout', 'the response was not complete within the request_timeout of the transport', false),
   bodyTimeout: failure(504, 'body_timeout', 'the target stopped in the middle of its response', true),
   unread: failure(503, 'unread', 'the client did not read its response, and others waited for its target', false),
+  leftUnread: failure(503, 'left_unread', 'clients left too much unread, and this one read too little of its responses', false),
   fileShortened: failure(500, 'file_shortened', 'the file became shorter while it was sent', false),
   fileUnreadable: failure(500, 'file_unreadable', 'the file could not be read to its end', false),
   diskTimeout: failure(503, 'disk_timeout', 'the disk stopped responding in the middle of a file', false),

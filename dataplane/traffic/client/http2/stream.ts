@@ -3,6 +3,7 @@ import type { Http2Stream } from '../../codec/http2/stream.ts';
 import type { StreamReceiver } from '../../codec/http2/stream-receiver.ts';
 import type { Attempt } from '../../exchange/attempt.ts';
 import { type DetachedStream, type Downstream, detachAttempt, type Exchange, UNTIL_CLOSE } from '../../exchange/exchange.ts';
+import { FAILURE } from '../../exchange/failure.ts';
 import type { Faults } from '../../exchange/faults.ts';
 import { isGrpc, isServedGrpc } from '../../exchange/grpc.ts';
 import { resumeAnswer } from '../../exchange/relay.ts';
@@ -73,6 +74,8 @@ export class ClientStream implements Downstream, StreamReceiver {
   private progressSeen = 0;
   private received = 0;
   private pace: BodyPace | null = null;
+  /** Why its exchange ends if the stream does. */
+  private endReason = 'the client went away';
 
   constructor(stream: Http2Stream, address: string, tools: StreamTools) {
     this.stream = stream;
@@ -313,7 +316,7 @@ export class ClientStream implements Downstream, StreamReceiver {
     if (x === null) return;
     const cancelDetached = detachAttempt(x);
     if (x.status === 0) x.status = 499;
-    x.failure = 'the client went away';
+    x.failure = this.endReason;
     this.settle(x);
     cancelDetached();
   }
@@ -341,6 +344,8 @@ export class ClientStream implements Downstream, StreamReceiver {
 
   /** Gives its response up, because clients leave too much unread. */
   giveWay(): void {
+    if (this.x !== null) this.x.lastFailure = FAILURE.leftUnread;
+    this.endReason = FAILURE.leftUnread.reason;
     this.stream.reset(ERROR.cancel);
   }
 

@@ -65,6 +65,22 @@ test('what waits until a request has ended counts as unread', async (t) => {
   assert.deepEqual(await lost(client), [19, 17, 15, 13, 11, 9, 7, 5, 3]);
 });
 
+test('the log says why a response was given up', async (t) => {
+  using upstream = await UpstreamFixture.serving(ok('x'.repeat(10 * SIZE)));
+  using proxy = await ProxyFixture.before(upstream);
+  using client = (await Frames.plain(proxy.port)).greet([INITIAL_WINDOW, 0]);
+  for (const stream of [1, 3]) client.request(stream);
+  await client.until('the heads', () => [1, 3].every((stream) => client.status(stream) === 200));
+  await whenRead();
+  const others = new UnreadShare(0);
+  others.count(2 * LIMIT);
+  t.after(() => others.count(0));
+  await pass(proxy, 3);
+  assert.deepEqual(await lost(client), [3]);
+  const failures = proxy.log.lines.flatMap(({ fields }) => ('failure' in fields ? [fields.failure] : []));
+  assert.deepEqual(failures, ['left_unread']);
+});
+
 /** What others leave unread, and the share of one client. */
 function shares(t: TestContext, others: number): UnreadShare {
   const [rest, share] = [new UnreadShare(0), new UnreadShare(0)];

@@ -133,7 +133,7 @@ export class Forwarder implements Responder, Upstream {
   failed(x: Exchange, endpoint: Endpoint, failure: Failure, progress: Progress): void {
     x.trace?.spans?.attemptOver(failure);
     const stale = isStale(x, failure, progress);
-    if (!stale) blame(x, endpoint, failure);
+    if (!stale) blame(x, endpoint, failure, progress.written);
     const isDecided = failure === FAILURE.retriedStatus;
     if (!isDecided && !mayRetry(x, progress)) return this.giveUp(x, failure);
     // An idle connection that was closed meanwhile says nothing about the target's health: retry on a fresh one.

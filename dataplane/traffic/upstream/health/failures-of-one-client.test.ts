@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
+import { type AddressInfo, createServer } from 'node:net';
 import { test } from 'node:test';
 import { FAILURES_TO_EJECT } from '../../../ledger/targets.ts';
+import { Http2UpstreamFixture, okay } from '../../testing/http2/upstream.ts';
 import { ProxyFixture, site } from '../../testing/proxy/test-proxy.ts';
 import { ok, refusingAddress, UpstreamFixture } from '../../testing/test-upstream.ts';
 
@@ -99,4 +101,18 @@ test('a target that refuses the connections of one client is out for all', async
   assert.equal(refused(), FAILURES_TO_EJECT);
   for (let nth = 0; nth < 2; nth++) await answers(proxy, VISITOR);
   assert.equal(refused(), FAILURES_TO_EJECT);
+});
+
+test('a target over HTTP/2 that closes each connection before it has got a request is out for all clients', async (t) => {
+  const server = createServer((socket) => socket.end());
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  t.after(() => server.close());
+  const dead = { address: `127.0.0.1:${(server.address() as AddressInfo).port}` };
+  using good = await Http2UpstreamFixture.serving(okay('good'));
+  using proxy = await ProxyFixture.start([{ ...site('a.test', dead, good), transport: { protocol: 'h2c' } }], LOOPBACK);
+  for (let nth = 0; nth < 2 * FAILURES_TO_EJECT; nth++) await proxy.request(request('GET /', VISITOR));
+  assert.deepEqual(
+    proxy.targetChanges().map(({ healthy, forOneClient }) => [healthy, forOneClient ?? false]),
+    [[false, false]],
+  );
 });

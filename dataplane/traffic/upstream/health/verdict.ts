@@ -34,5 +34,6 @@ export function failedMidResponse(x: Exchange, endpoint: Endpoint, failure: Fail
 export const blameForUpgrade = (x: Exchange, endpoint: Endpoint, failure: Failure): void =>
   endpoint.blameForUpgrade(failure, passiveHealthFor(x), x.client);
 
-/** An attempt has failed. */
-export const blame = (x: Exchange, endpoint: Endpoint, failure: Failure): void => endpoint.blame(failure, passiveHealthFor(x), x.client);
+/** An attempt has failed. `sent`: whether a byte of the request was. */
+export const blame = (x: Exchange, endpoint: Endpoint, failure: Failure, sent = true): void =>
+  endpoint.blame(failure, passiveHealthFor(x), x.client, sent);

@@ -235,14 +235,14 @@ export class Endpoint implements TargetName {
     if (this.tools.targets.succeeded(this.ledgerSlot, this.tools.clock.now(), failsToReset(passive))) this.changed(true, '');
   }
 
-  /** An attempt to serve a client failed through the target's fault. */
-  blame(failure: Failure, passive: PassiveHealth, { address }: Downstream): void {
+  /** An attempt to serve a client failed through the target's fault. `sent`: whether a byte of the request was. */
+  blame(failure: Failure, passive: PassiveHealth, { address }: Downstream, sent = true): void {
     if (!failure.blamesTarget) return;
     const { tools, ledgerSlot, errors } = this;
     tools.blamed(this, failure);
     const { fails, outSecs, errorShare, errorRequests } = passive;
     const now = tools.clock.now();
-    let out = tools.targets.failed(ledgerSlot, now, fails, outSecs, SAME_FOR_ALL.has(failure) ? null : address);
+    let out = tools.targets.failed(ledgerSlot, now, fails, outSecs, !sent || SAME_FOR_ALL.has(failure) ? null : address);
     if (errorShare > 0) {
       errors.add(tools.clock.monotonic(), true);
       if (errors.exceeds(errorShare, errorRequests)) {

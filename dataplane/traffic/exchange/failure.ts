@@ -1,3 +1,4 @@
+import { isIPv4 } from 'node:net';
 import { PROCESS_USER } from '../../../shared/runtime/process/process-user.ts';
 
 /** Every way in which a response can end before it is complete, or can't begin. This is the only place that maps a failure to a status. */
@@ -26,6 +27,7 @@ export const FAILURE = {
   limitTimeout: failure(503, 'limit_timeout', 'no target was below its limit in time', false),
   holdFull: failure(503, 'hold_full', 'too many requests are waiting for a target', false),
   noDescriptors: failure(503, 'no_descriptors', 'the proxy has no file descriptor left for another connection', false),
+  noPorts: failure(503, 'no_ports', 'the proxy has no local port left for another connection to the target', false),
   unresolved: failure(502, 'unresolved', 'the host name of the target does not resolve', true),
   refused: failure(502, 'refused', 'the target refused the connection', true),
   noSocket: failure(502, 'no_socket', 'the socket of the target does not exist', true),
@@ -90,9 +92,11 @@ export function connectFailure(error: NodeJS.ErrnoException): Failure {
     case 'EMFILE':
     case 'ENFILE':
       return FAILURE.noDescriptors;
+    case 'EADDRNOTAVAIL':
+      // For an IPv6 address this may also mean that the system has none of its own.
+      return 'address' in error && typeof error.address === 'string' && isIPv4(error.address) ? FAILURE.noPorts : FAILURE.unreachable;
     case 'ENETUNREACH':
     case 'EHOSTUNREACH':
-    case 'EADDRNOTAVAIL':
     case 'ECONNRESET':
       return FAILURE.unreachable;
     default:

@@ -64,6 +64,8 @@ test('a pool without targets in rotation has a reason of its own, and a truncate
 });
 
 test('a connection that fails for lack of file descriptors is a 503 and does not blame the target', () => {
+  const noPort = { code: 'EADDRNOTAVAIL', address: '10.0.0.1', port: 80 };
+  assert.equal(connectFailure(Object.assign(new Error(noPort.code), noPort)), FAILURE.noPorts);
   for (const code of ['EMFILE', 'ENFILE']) assert.equal(connectFailure(Object.assign(new Error(code), { code })), FAILURE.noDescriptors);
   assert.deepEqual([FAILURE.noDescriptors.status, FAILURE.noDescriptors.blamesTarget], [503, false]);
 });

@@ -1,11 +1,14 @@
+import { RESPONSE_HEADER_BYTES } from '../../../../shared/upstreams/transport.ts';
 import { AppendBuffer } from '../../io/append-buffer.ts';
 import { CLASS, CR, FIELD_VALUE, HTAB, LF, SP, TOKEN } from './chars.ts';
 import { FAULT, type Fault } from './fault.ts';
 import { faultOfPartialFields } from './partial-fields.ts';
 import { NO_TRAILER, validateTrailers } from './trailers.ts';
 
-/** The maximum size of a trailer section (bytes). */
+/** The maximum size of a request's trailer section (bytes). */
 export const MAX_TRAILERS = 8_192;
+/** The same for a response: as large as a head. gRPC servers describe an error in one of its fields. */
+export const MAX_ANSWER_TRAILERS = RESPONSE_HEADER_BYTES.default;
 /** The maximum size of one chunk's extensions, including semicolons (bytes). */
 export const MAX_EXTENSIONS = 256;
 /** 2^53-1 has 14 hexadecimal digits. */
@@ -35,6 +38,7 @@ export interface ChunkSink {
  */
 export class ChunkedDecoder {
   private readonly direction: 'request' | 'response';
+  private readonly maxTrailers: number;
   done = false;
   fault: Fault | null = null;
   /** The trailer fields to forward, each with its CRLF. Empty until `done`. */
@@ -52,6 +56,7 @@ export class ChunkedDecoder {
 
   constructor(direction: 'request' | 'response') {
     this.direction = direction;
+    this.maxTrailers = direction === 'request' ? MAX_TRAILERS : MAX_ANSWER_TRAILERS;
   }
 
   reset(): void {
@@ -215,7 +220,7 @@ export class ChunkedDecoder {
     const piece = buffer.subarray(from, to);
     const section = partial === null ? piece : this.gathered().join(partial, piece);
     const end = endOfTrailers(section, Math.max(0, before - 3));
-    if ((end < 0 ? section.length : end) > MAX_TRAILERS) this.fault = FAULT.longTrailers;
+    if ((end < 0 ? section.length : end) > this.maxTrailers) this.fault = FAULT.longTrailers;
     else if (end >= 0) this.validate(section, end - 2, true);
     else if (this.gathered().shouldParse(section.length)) this.validatePartial(section);
     this.partial = end < 0 ? this.gathered().keep(section) : null;

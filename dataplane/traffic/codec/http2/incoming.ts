@@ -215,7 +215,7 @@ export class Incoming implements FrameSink {
     block.begin();
     if (!this.decode(buffer, from, to, block)) return;
     if (stream.inputEnded) return session.streamError(stream.id, ERROR.streamClosed);
-    const lines = ends && !session.decoder.tooLarge ? block.finish() : null;
+    const lines = ends && !session.decoder.tooLarge ? block.finish(session.limits.isServer ? 'request' : 'response') : null;
     if (lines === null || !stream.endInput(lines)) session.streamError(stream.id, ERROR.protocol);
   }
 

@@ -159,6 +159,21 @@ test('response trailers are forwarded over both protocols', async () => {
   assert.deepEqual([body, trailers['x-sum']], ['hello', '7']);
 });
 
+test('trailers of a response may be as large as its head, as those of gRPC servers that describe an error', async () => {
+  const details = 'x'.repeat(30_000);
+  using upstream = await Http2UpstreamFixture.serving(({ stream }) => {
+    stream.respond({ ':status': 200 }, { waitForTrailers: true });
+    stream.on('wantTrailers', () => stream.sendTrailers({ 'grpc-status-details-bin': details }));
+    stream.end('hello');
+  });
+  using proxy = await h2c(upstream);
+  assert.equal((await proxy.request(get())).trailers, `grpc-status-details-bin: ${details}\r\n`);
+  using client = new Http2Client(proxy);
+  const { body, trailers } = await client.request({ ':path': '/' });
+  assert.deepEqual([body, trailers['grpc-status-details-bin']], ['hello', details]);
+  assert.deepEqual(proxy.targetChanges(), []);
+});
+
 test('interim responses come before the final one', async () => {
   using upstream = await Http2UpstreamFixture.serving((asked) => {
     asked.stream.additionalHeaders({ ':status': 103, link: '</a.css>' });

@@ -31,7 +31,7 @@ function written(raw: readonly string[], ends = true): string {
 function trailerLines(raw: readonly string[]): string | null {
   const sink = new TrailerBlock();
   decode(raw, sink);
-  return sink.finish();
+  return sink.finish('request');
 }
 
 test('an HTTP/2 head is written as the equivalent HTTP/1.1 head', () => {

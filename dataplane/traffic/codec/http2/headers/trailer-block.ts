@@ -30,12 +30,12 @@ export class TrailerBlock implements FieldSink {
   }
 
   /** The lines to pass on; null if one of them carries framing or describes a connection (RFC 9110 6.5.1). */
-  finish(): string | null {
+  finish(direction: 'request' | 'response'): string | null {
     if (this.isMalformed) return null;
     const { lines } = this;
     lines.ensure(2);
     lines.length += lines.bytes.write('\r\n', lines.length, 'latin1');
-    const decoder = new ChunkedDecoder('request');
+    const decoder = new ChunkedDecoder(direction);
     decoder.feed(lines.bytes, 0, lines.length, nowhere);
     return decoder.fault === null ? decoder.trailers : null;
   }

@@ -8,6 +8,7 @@ import { describeFileError } from './directory-access.ts';
 import {
   findPair,
   finishWriting,
+  lacksMeta,
   misnamedPair,
   OUR_FILES,
   type PairFiles,
@@ -158,6 +159,7 @@ export class DirectoryIndex {
     const folder = join(this.root, id);
     const ours = isOurs(id);
     const { fingerprint } = seen;
+    if (ours && lacksMeta(folder)) finishedWriting(folder);
     // What we have stored may be for any name.
     const read = readPair(seen, !ours);
     // If a crash interrupted the write, the remaining files are still under their temporary names.

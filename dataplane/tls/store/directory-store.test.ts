@@ -197,15 +197,19 @@ test('a crash at any moment of a write leaves the old pair or the new one, never
   for (const renamed of [0, 1, 2, 3]) {
     await using disk = new Disk();
     const store = disk.open();
-    await store.put({ source: 'acme', domains: ['a.test'], pair: next });
+    await store.put({ source: 'acme', domains: ['a.test'], pair: next, order: 'https://ca.test/order/2' });
     const folder = disk.path('acme/a.test');
     for (const file of files) renameSync(join(folder, file), join(folder, `${file}.new`));
     writeFileSync(join(folder, 'key.pem'), old.privateKey);
     writeFileSync(join(folder, 'cert.pem'), old.chain);
+    const meta = JSON.parse(readFileSync(join(folder, 'meta.json.new'), 'utf8')) as object;
+    writeFileSync(join(folder, 'meta.json'), JSON.stringify({ ...meta, order: 'https://ca.test/order/1' }));
     for (const file of files.slice(0, renamed)) renameSync(join(folder, `${file}.new`), join(folder, file));
     const again = disk.open();
-    assert.deepEqual((await again.list()).problems, []);
+    const { certificates, problems } = await again.list();
+    assert.deepEqual(problems, []);
     assert.deepEqual(await again.get('acme/a.test'), renamed === 0 ? old : next, `${renamed} renamed`);
+    assert.equal(certificates[0]?.order, `https://ca.test/order/${renamed === 0 ? 1 : 2}`, `${renamed} renamed`);
   }
 });
 

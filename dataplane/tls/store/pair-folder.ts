@@ -177,6 +177,9 @@ export async function writePairFolder(folder: string, pair: Certificate, meta: P
   await syncFolder(folder);
 }
 
+/** Whether a crash has interrupted the renames after those of the pair: its metadata is that of the previous one, or missing. */
+export const lacksMeta = (folder: string): boolean => existsSync(join(folder, META + NEW)) && !existsSync(join(folder, CHAIN + NEW));
+
 /** Renames temporary files to their final names, also after a crash in between. @returns whether there were any. */
 export function finishWriting(folder: string): boolean {
   const waiting = OURS.filter((name) => existsSync(join(folder, name + NEW)));

@@ -10,6 +10,10 @@ import { keepAddresses, leaveOutUnused, leavePackages, leaveUnusedModels, requir
 
 /** What loads bundles. */
 const LOADER = 'shared/bundle/load';
+/** The processes of the service, which live on when a terminal is closed or log files are renamed. */
+const SERVICE: ReadonlySet<string> = new Set(['shared/parent/main', 'controller/cli/run/main', 'dataplane/main', 'controller/main']);
+/** Without a handler these signals end a process, and loading its bundle takes longer than everything that Node does before. */
+const HOLD_SIGNALS = "for (const signal of ['SIGHUP', 'SIGUSR2']) process.on(signal, () => undefined);\n";
 /** The only process that contains Express. */
 const WITH_EXPRESS = 'dataplane/main';
 /** How the URL of a bundle is called in it. */
@@ -59,7 +63,8 @@ export async function bundle(entry: string, dist: string, splitting: boolean): P
     writeCodeCache(file, script, new Script(script));
   }
   const loader = relative(dirname(entry), `${LOADER}.js`);
-  await writeFile(join(folder, main), `require(${JSON.stringify(relativePath(loader))}).load(require.resolve('./${body}'));\n`);
+  const first = SERVICE.has(entry) ? HOLD_SIGNALS : '';
+  await writeFile(join(folder, main), `${first}require(${JSON.stringify(relativePath(loader))}).load(require.resolve('./${body}'));\n`);
   return Object.keys(metafile.inputs);
 }
 

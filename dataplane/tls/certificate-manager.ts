@@ -81,6 +81,7 @@ export class CertificateManager {
   /** Names whose certificates could not be read. */
   private readonly unread = new Set<string>();
   private cancelReading: () => void = () => undefined;
+  private stopped = false;
   private readonly problems = new Map<DirectoryStore, readonly StoreProblem[]>();
 
   private constructor(store: DirectoryStore, appliedStore: DirectoryStore, tools: CertificateManagerTools) {
@@ -219,7 +220,9 @@ export class CertificateManager {
     return this.automatic.pause();
   }
 
+  /** Not after `stop`: a process that is told to end in the middle of a takeover takes everything back, and drains. */
   resume(): void {
+    if (this.stopped) return;
     this.applied.resume();
     this.automatic.resume();
   }
@@ -253,6 +256,7 @@ export class CertificateManager {
 
   /** Resolves as `pause`. */
   stop(): Promise<void> {
+    this.stopped = true;
     this.internal.stop();
     this.applied.pause();
     this.cancelReading();

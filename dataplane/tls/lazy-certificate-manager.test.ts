@@ -9,22 +9,48 @@ import { memoryLog } from '../../shared/runtime/testing/memory-log.ts';
 import { Keyring } from './keyring.ts';
 import { LazyCertificateManager } from './lazy-certificate-manager.ts';
 
-test('a certificate directory that can be used again is no longer warned about, and both are logged once', async () => {
+/** A manager in a new folder, for these sites, at an authority that does not exist. */
+function scene(...domains: string[]) {
   const root = mkdtempSync(join(tmpdir(), 'lazy-'));
   const certDir = join(root, 'certs');
   const clock = new ManualClock();
   const log = memoryLog();
   const nothing = async (): Promise<void> => undefined;
+  const sites = () => domains.map((domain) => ({ domain, https: 'auto' as const }));
   const manager = new LazyCertificateManager({
     ...{ certDir, clock, log, random: systemRandom, stateDir: root, noAcme: null },
     keyring: new Keyring(root, clock.now(), { random: systemRandom, log }),
-    ...{ sites: () => [], site: () => null, addresses: () => [], httpPort: () => 80, reachable: nothing, opened: nothing },
+    ...{ sites, site: () => null, addresses: () => [], httpPort: () => 80, reachable: nothing, opened: nothing },
     publisher: { generation: 0, publish: async () => 1 },
   });
+  const acme = { directory: 'https://127.0.0.1:1/dir', rootPath: null, email: 'ops@example.com', binding: null, dns: null };
+  return { root, certDir, clock, log, manager, acme };
+}
+
+test('a process that is told to end during a takeover which then fails places no further order', async () => {
+  const { root, clock, log, manager, acme } = scene('a.test');
+  const failures = (): number => log.lines.filter(({ message }) => message === 'no certificate').length;
+  try {
+    await manager.setAcme(acme);
+    for (let tries = 0; tries < 1_000 && failures() === 0; tries++) await new Promise((resolve) => setTimeout(resolve, 10));
+    assert.equal(failures(), 1);
+    await manager.pause();
+    await manager.stop();
+    manager.resume();
+    clock.pass(60_000);
+    assert.equal(await manager.retry('a.test'), null);
+  } finally {
+    await manager.stop();
+    rmSync(root, { recursive: true, maxRetries: 10 });
+  }
+});
+
+test('a certificate directory that can be used again is no longer warned about, and both are logged once', async () => {
+  const { root, certDir, clock, log, manager, acme } = scene();
   const about = (lines: readonly string[]): string[] => lines.filter((line) => line.includes(`use the certificate directory ${certDir}`));
   try {
     writeFileSync(certDir, '');
-    await manager.setAcme({ directory: 'https://127.0.0.1:1/dir', rootPath: null, email: 'ops@example.com', binding: null, dns: null });
+    await manager.setAcme(acme);
     clock.pass(300_000);
     assert.match(about(manager.warnings).join(), /^can't use .*certs \(it is not a directory\); name another one with --cert-dir PATH$/);
     assert.equal(about(log.lines.map(({ message }) => message)).length, 1);

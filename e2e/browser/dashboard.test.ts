@@ -412,6 +412,19 @@ describe('the dashboard', { skip: missingBrowser() }, () => {
     await page.locator('p.fine').waitFor();
   });
 
+  test('the view of the catch-all shows no figures of other hosts, and that its hosts have their own', async () => {
+    await using shown = await scene.show();
+    const { page } = shown;
+    scene.pair.write('shop.test {\n  respond "hello"\n}\n* {\n  respond "any"\n}\n');
+    await until('the catch-all', async () => (await scene.pair.visit('any.test')).status === 200);
+    await shown.open('#/hosts/*');
+    await page.getByText('Each host that this route serves has figures of its own').waitFor();
+    assert.equal(await page.locator('.total').count(), 0);
+    assert.match(await text(page, '.facts dd'), /answered by respond/);
+    await shown.open('#/hosts/shop.test');
+    await page.locator('.total').first().waitFor();
+  });
+
   test('the page says that the connection is lost while the data plane is restarted, and continues by itself', async () => {
     await using shown = await scene.show();
     const { page } = shown;

@@ -11,7 +11,7 @@ import { Search } from './parts/search.tsx';
 import { PRODUCT, TEXT } from './strings.ts';
 import { AlertsView } from './views/alerts.tsx';
 import { CertificatesView } from './views/certificates.tsx';
-import { HostView } from './views/host.tsx';
+import { CATCH_ALL, HostView } from './views/host.tsx';
 import { OverviewView } from './views/overview.tsx';
 import { RoutesView } from './views/routes.tsx';
 import { SettingsView } from './views/settings.tsx';
@@ -65,9 +65,9 @@ export function App() {
   );
 }
 
-/** Only two views show visits. */
+/** Only two views show visits. In the question, `*` stands for all hosts, so the view of the catch-all asks for its own. */
 function questionOf({ view, subject }: PageLocation, period: Period): Question {
-  if (view !== '' && view !== 'hosts') return { domain: null, query: '' };
+  if ((view !== '' && view !== 'hosts') || subject === CATCH_ALL) return { domain: subject, query: '' };
   return { domain: subject, query: `&history=${encodeURIComponent(subject ?? '*')}&${periodQuery(period)}` };
 }
 

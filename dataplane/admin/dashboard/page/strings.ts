@@ -330,6 +330,7 @@ export const HOST = {
   cached: (share: string) => `${share} from the cache in the last hour`,
   quietTitle: 'No figures yet',
   quiet: 'This host has had no request so far. Open it in a browser, and its figures appear here.',
+  quietWildcard: 'Each host that this route serves has figures of its own: choose it from the hosts of the overview, or search for it.',
   route: 'Route',
   home: 'A visit of /',
   certificate: 'Certificate',

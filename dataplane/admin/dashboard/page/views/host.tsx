@@ -3,6 +3,7 @@ import type { History } from '../../../../../shared/wire/history.ts';
 import type { Explanation } from '../../../../../shared/wire/status.ts';
 import { count, exact, percent, visible } from '../data/format.ts';
 import { type Loaded, useLoaded } from '../data/load.ts';
+import { periodQuery } from '../data/period.ts';
 import { AlertList } from '../parts/alert-list.tsx';
 import { Card, Loading, Waiting } from '../parts/card.tsx';
 import { PeriodPicker } from '../parts/period-picker.tsx';
@@ -14,11 +15,24 @@ import type { ViewProps } from './view.ts';
 
 const REFRESH_MS = 60_000;
 
+/** The route for every host that has no other one. */
+export const CATCH_ALL = '*';
+
 export function HostView(props: ViewProps) {
-  return props.overview === null ? <Loading /> : <Host {...props} overview={props.overview} />;
+  const { overview, place } = props;
+  if (overview === null) return <Loading />;
+  return place.subject === CATCH_ALL ? <CatchAll {...props} overview={overview} /> : <Host {...props} overview={overview} />;
 }
 
-function Host({ place, overview, period, history }: ViewProps & { overview: Overview }) {
+type HostProps = ViewProps & { overview: Overview };
+
+/** It has figures of its own only if it has served more hosts than are counted separately. */
+function CatchAll(props: HostProps) {
+  const history = useLoaded<History>(`analytics/${CATCH_ALL}/history?${periodQuery(props.period)}`, REFRESH_MS);
+  return <Host {...props} history={history} />;
+}
+
+function Host({ place, overview, period, history }: HostProps) {
   const domain = place.subject ?? '';
   const name = domain.startsWith('*.') ? `any${domain.slice(1)}` : domain;
   const explained = useLoaded<Explanation>(`explain?url=${encodeURIComponent(name)}`, REFRESH_MS, overview.status.generation);
@@ -46,7 +60,7 @@ function Host({ place, overview, period, history }: ViewProps & { overview: Over
       {!isRouted && <Unrouted near={explained.value?.near ?? null} isCounted={isCounted} />}
       {(isRouted || isCounted) && <PeriodPicker place={place} period={period} />}
       {history.value !== null && <Traffic history={history.value} />}
-      {history.value === null && isRouted && <NoHistory loaded={history} />}
+      {history.value === null && isRouted && <NoHistory loaded={history} isWildcard={domain.startsWith('*')} />}
       {isRouted && <Inside domain={domain} explained={explained} />}
     </>
   );
@@ -63,11 +77,12 @@ function Unrouted({ near, isCounted }: { near: string | null; isCounted: boolean
 }
 
 /** 404 stands for a host without requests, and for history that is off; both say so. */
-function NoHistory({ loaded }: { loaded: Loaded<History> }) {
+function NoHistory({ loaded, isWildcard }: { loaded: Loaded<History>; isWildcard: boolean }) {
   if (loaded.status !== 404) return <Waiting loaded={loaded} />;
+  const isOff = loaded.failure !== ERRORS.noAnalytics;
   return (
     <Card title={HOST.quietTitle} class="first">
-      <p>{loaded.failure === ERRORS.noAnalytics ? HOST.quiet : ERRORS.historyOff}</p>
+      <p>{isOff ? ERRORS.historyOff : isWildcard ? HOST.quietWildcard : HOST.quiet}</p>
     </Card>
   );
 }

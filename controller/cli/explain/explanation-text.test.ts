@@ -128,6 +128,15 @@ test('shows a target’s transport unless it is the default', () => {
   assert.match(fact('targets', { targets: [{ ...target, transport: 'h2c' }] }) ?? '', /10\.0\.0\.1:80 \(h2c\): healthy/);
 });
 
+test('shows how often a target has failed since the start, and why the last time', () => {
+  const [target] = EXPLANATION.targets;
+  assert.ok(target);
+  const failing = (count: number) =>
+    fact('targets', { targets: [{ ...target, last_failure: { code: 'refused', reason: 'the target refused', at: SINCE, count } }] });
+  assert.equal(failing(26), `10.0.0.1:80: healthy, 2 in flight; failed 26 times, last at ${SINCE}: the target refused`);
+  assert.equal(failing(1), `10.0.0.1:80: healthy, 2 in flight; failed once, last at ${SINCE}: the target refused`);
+});
+
 test('a response from a policy is not attributed to the targets', () => {
   assert.equal(fact('targets', { verdict: 'answered by redir: 301 to /new' }), undefined);
   assert.equal(fact('behind', { verdict: 'answered by redir: 301 to /new' }), '10.0.0.1:80: healthy, 2 in flight');

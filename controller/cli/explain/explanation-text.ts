@@ -69,8 +69,14 @@ function hidden({ overrides, domain }: FullRoute): Fact[] {
   ];
 }
 
-const describeTarget = ({ address, transport, healthy, reason, in_flight }: UpstreamStatus): string =>
-  `${address}${transport === undefined ? '' : ` (${transport})`}: ${healthy ? 'healthy' : `out of rotation, ${reason ?? 'no reason known'}`}, ${in_flight} in flight`;
+function describeTarget({ address, transport, healthy, reason, in_flight, last_failure: failure }: UpstreamStatus): string {
+  const state = healthy ? 'healthy' : `out of rotation, ${reason ?? 'no reason known'}`;
+  // One whose time is over counts as healthy until it is tried, also if it has never responded.
+  const failed = failure === undefined ? '' : `; ${timesOf(failure.count)}, last at ${failure.at}: ${failure.reason}`;
+  return `${address}${transport === undefined ? '' : ` (${transport})`}: ${state}, ${in_flight} in flight${failed}`;
+}
+
+const timesOf = (count: number): string => (count === 1 ? 'failed once' : `failed ${count} times`);
 
 /** Errors that prevent reading a source are listed separately, as they do not concern this host in particular. */
 function describeProblems(problems: readonly Problem[], routed: boolean): string[] {

@@ -132,6 +132,17 @@ test('1,000 events at once cause only a few requests', async (t) => {
   assert.ok(asked <= 10, `${asked} questions`);
 });
 
+test('containers that end together are published together', async (t) => {
+  const { engine, next, snapshots } = await started(t);
+  for (let number = 1; number <= 200; number++) engine.run(app(number, 'a.example'));
+  await next(`a.example=${Array(200).fill('healthy').join('+')}`);
+  const before = snapshots.length;
+  for (let number = 1; number <= 200; number++) engine.kill(fakeId(number), '15');
+  for (let number = 1; number <= 200; number++) engine.die(fakeId(number));
+  await next('a.example=nowhere');
+  assert.ok(snapshots.length - before < 50, `${snapshots.length - before} times`);
+});
+
 test('a container that joins a network is inspected again, and if it is the data plane, all are listed again', async (t) => {
   const { engine, located, next } = await started(t);
   engine.run(app(1));

@@ -89,6 +89,21 @@ export function createDockerSource({ settings, clock, random, log, translate = t
     emit(listing);
   };
 
+  let isPending = false;
+  let mayBeLoss = false;
+  /** Once for all events that are read at a time: of a thousand containers that end together, each takes as long as all. */
+  const publishOnce = (isLoss = false) => {
+    mayBeLoss ||= isLoss;
+    if (isPending) return;
+    isPending = true;
+    queueMicrotask(() => {
+      const isLost = mayBeLoss;
+      isPending = false;
+      mayBeLoss = false;
+      publish(isLost);
+    });
+  };
+
   /** Until the engine can be listed again. */
   const leaveOut = (report: TargetReport) => {
     if (!emit || isListed || !listing || !failure || !lost.add(report, listing.routes)) return;
@@ -109,7 +124,7 @@ export function createDockerSource({ settings, clock, random, log, translate = t
       const shared = networks.reach();
       return shared.kind === 'networks' && shared.dataplanes.has(id);
     },
-    changed: (isLoss) => publish(isLoss),
+    changed: publishOnce,
     synced: () => {
       if (!isListed) log.info({ engine: engine.where, containers: store.size }, 'containers are discovered');
       // Another container may have the address of one by now.

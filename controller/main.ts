@@ -5,6 +5,8 @@ import { type Clock, systemClock } from '../shared/runtime/clock.ts';
 import { helpOf, readFlags, UsageError } from '../shared/runtime/flags.ts';
 import { releaseMemoryWhenIdle } from '../shared/runtime/idle-memory.ts';
 import { createLog, type Log } from '../shared/runtime/log/log.ts';
+import { runningBuild } from '../shared/runtime/process/build.ts';
+import { sendToParent } from '../shared/runtime/process/parent.ts';
 import { whenOrphaned } from '../shared/runtime/process/supervised.ts';
 import { type Random, systemRandom } from '../shared/runtime/random.ts';
 import { setV8Flags } from '../shared/runtime/v8-flags.ts';
@@ -45,6 +47,7 @@ async function main(): Promise<void> {
   process.on('SIGTERM', stop);
   process.on('SIGINT', stop);
   process.on('SIGHUP', () => void controller.reload()).off('SIGHUP', nothing);
+  sendToParent({ kind: 'serving', version: runningBuild.version });
   whenOrphaned(stop);
   releaseMemoryWhenIdle(systemClock);
   setV8Flags(V8_FLAGS);

@@ -305,8 +305,8 @@ test('TERM before there is a plan ends the planner, and nothing is started', asy
   assert.deepEqual([started.length, ended], [1, [143]]);
 });
 
-test('HUP reaches only the controller, USR2 only a data plane that serves, and neither a planner, which they would end', async () => {
-  const { pair, newest, plan } = scene();
+test('HUP reaches only the controller, USR2 only the data plane, once they handle it, and neither a planner, which they would end', async () => {
+  const { pair, newest, plan, clock } = scene();
   for (const signal of ['SIGHUP', 'SIGUSR2'] as const) pair.signal(signal);
   assert.deepEqual(newest('run').signals, []);
   await plan(PLAN);
@@ -315,7 +315,19 @@ test('HUP reaches only the controller, USR2 only a data plane that serves, and n
   newest('dataplane').says({ kind: 'serving', version: '1' });
   assert.deepEqual(newest('dataplane').signals, ['SIGUSR2']);
   for (const signal of ['SIGHUP', 'SIGUSR2'] as const) pair.signal(signal);
-  assert.deepEqual([newest('controller').signals, newest('dataplane').signals], [['SIGHUP'], ['SIGUSR2', 'SIGUSR2']]);
+  assert.deepEqual([newest('controller').signals, newest('dataplane').signals], [[], ['SIGUSR2', 'SIGUSR2']]);
+  newest('controller').says({ kind: 'serving', version: '1' });
+  assert.deepEqual(newest('controller').signals, ['SIGHUP']);
+  pair.signal('SIGHUP');
+  assert.equal(newest('controller').signals.length, 2);
+  await newest('controller').ends(1);
+  clock.pass(10_000);
+  await settled();
+  pair.signal('SIGHUP');
+  assert.deepEqual(newest('controller').signals, []);
+  // One of an older version does not report that.
+  clock.pass(10_000);
+  assert.deepEqual(newest('controller').signals, ['SIGHUP']);
 });
 
 test('a successor’s controller starts once its data plane serves, and an old pair ends when its data plane has handed over', async () => {

@@ -80,8 +80,8 @@ export class Pair implements Child {
    * controller reads the config file (HUP), and only the data plane has files to reopen (USR2).
    */
   signal(signal: NodeJS.Signals): void {
-    if (signal === 'SIGHUP') return this.controller?.signal(signal);
-    if (signal === 'SIGUSR2') return this.dataplane?.signalServing(signal);
+    if (signal === 'SIGHUP') return this.controller?.signalReady(signal);
+    if (signal === 'SIGUSR2') return this.dataplane?.signalReady(signal);
     if (signal === 'SIGKILL') return this.kill();
     this.stops += 1;
     if (this.stops > 1) return this.kill();

@@ -7,6 +7,8 @@ import type { Child, ChildEvents, Launch } from './child.ts';
 
 /** A process that ran for this long (ms) resets the backoff: its next restart is immediate. */
 const STEADY_MS = 10_000;
+/** A process that has run for this long (ms) handles signals, whether or not it reports that it serves: older versions don't. */
+const READY_MS = 10_000;
 const USAGE_EXIT = 2;
 /** The exit code reported for a process that ended with 0 before it ever served. */
 const NEVER_SERVED = 1;
@@ -45,7 +47,9 @@ export class Supervised {
   private stopping = false;
   /** Whether the process that runs has reported that it serves. */
   private served = false;
-  /** What it is sent once it has. */
+  /** Whether it handles signals. */
+  private ready = false;
+  /** What it is sent once it does. */
   private missed: NodeJS.Signals | null = null;
   private cancelRestart: () => void = () => undefined;
   /** The last output of its first start, if that failed. */
@@ -112,26 +116,34 @@ export class Supervised {
     this.child?.signal(signal);
   }
 
-  /** Once it has reported that it serves: the signal would end a process that does not handle it yet. */
-  signalServing(signal: NodeJS.Signals): void {
-    if (this.served) this.signal(signal);
+  /** Once it handles the signal, which would end it before. */
+  signalReady(signal: NodeJS.Signals): void {
+    if (this.ready) this.signal(signal);
     else this.missed = signal;
+  }
+
+  private becomeReady(): void {
+    this.ready = true;
+    if (this.missed !== null) this.signal(this.missed);
+    this.missed = null;
   }
 
   private once(): Promise<number> {
     this.served = false;
+    this.ready = false;
     this.missed = null;
+    const cancel = this.tools.clock.after(READY_MS, () => this.becomeReady());
     return new Promise((resolve) => {
       const child = this.tools.start(this.spec.launch(), {
         received: (message) => {
           if (message.kind === 'serving') {
             this.served = true;
-            if (this.missed !== null) this.signal(this.missed);
-            this.missed = null;
+            this.becomeReady();
           }
           this.spec.received?.(message);
         },
         ended: (code) => {
+          cancel();
           this.lastWords = child.lastWords;
           this.lastPid = child.pid;
           this.child = null;

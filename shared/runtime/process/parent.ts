@@ -17,7 +17,7 @@ export const ALIVE_MS = 10_000;
 
 /** Messages from a process to its parent. */
 export type ToParent =
-  /** It serves, with this version. */
+  /** It serves, with this version: a data plane its sites, a controller its signals. */
   | { readonly kind: 'serving'; readonly version: string }
   /** Its main thread runs, which it says every `ALIVE_MS`. */
   | { readonly kind: 'alive' }

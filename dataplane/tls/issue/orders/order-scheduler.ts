@@ -251,7 +251,8 @@ export class OrderScheduler {
     const held = this.tools.current(name);
     const startedAt = clock.monotonic();
     const hint = this.tools.hint(name);
-    this.setUncertified(name, false);
+    // While a limit is shared, most orders fail at once, and the names without a certificate may be thousands.
+    if (!this.isLimitShared) this.setUncertified(name, false);
     try {
       await this.tools.issue(name, held?.ariId ?? null);
       this.unreachable = 0;
@@ -288,7 +289,8 @@ export class OrderScheduler {
     if (kind === 'unreachable') this.backOff(retryDelay(kind, this.unreachable, retryAfterMs, this.tools.random.fraction()));
     else if (kind === 'limited' && this.isLimitShared) {
       this.limitReason = message;
-      if (this.limited === MANY_LIMITED) for (const name of this.queue) this.setUncertified(name, this.tools.current(name) === null);
+      if (this.limited === MANY_LIMITED)
+        for (const name of this.queue) if (!this.uncertified.has(name)) this.setUncertified(name, this.tools.current(name) === null);
       this.backOff(Math.max(SHORTEST_PAUSE_MS, Math.min(retryAfterMs ?? LONGEST_PAUSE_MS, LONGEST_PAUSE_MS)));
     }
   }

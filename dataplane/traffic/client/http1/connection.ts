@@ -153,6 +153,7 @@ export class ClientConnection implements Downstream, OpenConnection {
   bufferBody(x: Exchange, then: (x: Exchange) => void): void {
     if (!this.requestBody.hold(x, then)) return then(x);
     this.deadline = UNSET;
+    this.resumeBody();
     this.process();
   }
 

@@ -227,6 +227,24 @@ test('a body that arrives meanwhile is kept for the upstream', async () => {
   assert.equal(head[':status'], 200);
 });
 
+test('the rest of a body of known length is read once the request is allowed, if a part of it has arrived meanwhile', async () => {
+  for (const first of ['', 'one']) {
+    using auth = await UpstreamFixture.start();
+    using upstream = await UpstreamFixture.serving((request) => ok(request.body));
+    using proxy = await ProxyFixture.start([guarded(auth, upstream)]);
+    const client = await proxy.connect();
+    client.send(`POST / HTTP/1.1\r\nHost: a.test\r\nContent-Length: ${6 + first.length}\r\n\r\n${first}`);
+    const { wire } = await auth.nextRequest();
+    client.send('two');
+    // Connections are read in the order in which bytes arrive, so these have been once others have got a response.
+    await proxy.request('GET / HTTP/1.1\r\nHost: unknown.test\r\n\r\n');
+    wire.send(ALLOWED);
+    await proxy.request('GET / HTTP/1.1\r\nHost: unknown.test\r\n\r\n');
+    client.send('end');
+    assert.equal((await client.readAnswer()).body, `${first}twoend`);
+  }
+});
+
 test('the answer of a route that was replaced meanwhile still decides', async () => {
   using auth = await UpstreamFixture.start();
   using upstream = await UpstreamFixture.serving(ok('page'));

@@ -255,7 +255,11 @@ const WARNED = {
     'files',
     'Create the directory, mount it where the data plane runs, or correct root; it is looked at again automatically.',
   ],
-  settings: ['warning', 'settings', `Correct the setting in the config file; GET /settings shows what is in effect.`],
+  settings: [
+    'warning',
+    'settings',
+    'Correct the setting in the config file, or end what keeps it from taking effect; GET /settings shows what is in effect.',
+  ],
   exposed_directory: ['warning', 'state', 'Run the command as root.'],
   access_log: ['warning', 'access log', 'Free space or correct the permissions; requests are served, but not logged, until then.'],
   traces: ['warning', 'traces', 'Check the collector and --otlp-endpoint; requests are served, but their spans are lost after a while.'],

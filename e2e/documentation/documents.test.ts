@@ -22,6 +22,7 @@ import { REPOSITORY, run } from '../testing/process.ts';
 const documents = [
   'README.md',
   'CONTRIBUTING.md',
+  'CHANGELOG.md',
   ...readdirSync(join(REPOSITORY, 'docs'), { recursive: true, encoding: 'utf8' })
     .filter((name) => name.endsWith('.md'))
     .map((name) => join('docs', name)),

@@ -17,6 +17,7 @@ test('the package contains the documentation, licence and launcher, and no sourc
     'sluice',
     'LICENSE',
     'README.md',
+    'CHANGELOG.md',
     'SECURITY.md',
     'deploy/systemd/sluice.service',
     'deploy/grafana/dashboard.json',

@@ -259,7 +259,7 @@ class Session {
     }
   }
 
-  /** The complete state is correct whatever state the data plane is in. */
+  /** The complete state is correct for a data plane in any state. */
   private refused(error: string): void {
     this.inFlight = undefined;
     this.acknowledged = undefined;

@@ -21,7 +21,7 @@ const { O_APPEND, O_CREAT, O_NOCTTY, O_NOFOLLOW, O_NONBLOCK, O_WRONLY } = consta
 export type QueuedBytes = { bytes: number };
 
 /**
- * One output of the access log. Nothing here waits for a pipe: whatever it does not take stays in a bounded buffer. Lines beyond that are
+ * One output of the access log. Nothing here waits for a pipe: what it does not take stays in a bounded buffer. Lines beyond that are
  * dropped, whole.
  */
 export class LogOutput {

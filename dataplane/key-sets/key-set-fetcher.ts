@@ -40,7 +40,7 @@ type State = {
   readonly source: KeySource;
   saved: SavedKeys | null;
   failure: string | null;
-  /** When it was last fetched, whatever the result (ms since 1970). */
+  /** When it was last fetched, successfully or not (ms since 1970). */
   triedAt: number;
   /** Both on the monotonic clock. */
   dueAt: number;

@@ -70,7 +70,7 @@ export type SettingValues = {
   readonly shutdownDelayMs: number;
   /** null: no certificates are ordered. */
   readonly email: string | null;
-  /** Whether none are ordered, whatever the e-mail. */
+  /** Whether none are ordered, even with an e-mail. */
   readonly noAcme: boolean;
   /** The URL of the authority's directory. */
   readonly acmeDirectory: string;

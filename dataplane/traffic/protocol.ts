@@ -62,7 +62,7 @@ export type CacheEntry = {
   readonly id: number;
   /** The same for entries with the same body: when one is validated, its successor has it. */
   readonly bodyId: number;
-  /** Scheme, host, target and whatever else decides which response a request gets, except for Vary. */
+  /** Scheme, host, target and everything else that decides which response a request gets, except for Vary. */
   readonly key: string;
   /** Without port, lower case; and the target as the client sent it, without parameters that do not decide. */
   readonly host: string;
@@ -159,7 +159,7 @@ export type PublishedKeySet = {
   readonly name: string;
   /** null while there are none that may be used. */
   readonly keys: readonly JwtKey[] | null;
-  /** When they were last requested (ms since 1970), whatever the result. */
+  /** When they were last requested (ms since 1970), successfully or not. */
   readonly triedAt: number;
   /** Why that failed; null if it did not. */
   readonly failure: string | null;

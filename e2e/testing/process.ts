@@ -81,7 +81,7 @@ export class Program {
     return this.exited;
   }
 
-  /** Kills it, whatever state it is in. */
+  /** Kills it, in any state. */
   async [Symbol.asyncDispose](): Promise<void> {
     if (this.exit !== null) return;
     this.child.kill('SIGTERM');

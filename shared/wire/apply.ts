@@ -78,7 +78,7 @@ export const problemSchema = z.object({
 /** Whether something is true of a route, why, and since when (RFC 3339). */
 const factSchema = z.object({ holds: z.boolean(), reason: z.string().max(8_192), since: z.string().max(64) });
 
-/** How many domains fit into a line, whatever their length. */
+/** How many domains fit into a line, even the longest. */
 export const MAX_CONDITION_DOMAINS = 1_000;
 
 /**

@@ -93,7 +93,7 @@ export const refusalOf = (answer: AdminAnswer): CommandError | AdminUnreachable 
 
 const NOT_A_DATAPLANE = `what answers there is not the Admin API of a data plane but another program, or a controller; ${WHERE}`;
 
-/** The message of an error envelope, or the raw text, in one line: whatever runs at the address decides what it is. */
+/** The message of an error envelope, or the raw text, in one line: any program may run at the address. */
 export const errorIn = (answer: AdminAnswer): string => plain(messageIn(answer)).trim();
 
 function messageIn({ text }: AdminAnswer): string {

@@ -51,8 +51,8 @@ export async function compileFile(path: string, env: Environment): Promise<Compi
 }
 
 /**
- * Compiles the bytes of a file; `path` is what diagnostics and origins call it, and where its imports are looked for. Never throws,
- * whatever the bytes are.
+ * Compiles the bytes of a file; `path` is what diagnostics and origins call it, and where its imports are looked for. No
+ * content of the file makes it throw.
  */
 export function compileBytes(bytes: Buffer, path: string, env: Environment, files: Files = filesOnDisk()): Compiled {
   const reading = beginReading(bytes, path, env, files);

@@ -20,7 +20,7 @@ export type SourceWorld = {
 /** The longest wait for anything that a test expects (ms). */
 const PATIENCE_MS = 60_000;
 
-/** The contract of every source, as tests of the importing file. Whatever `create` sets up ends with its test. */
+/** The contract of every source, as tests of the importing file. What `create` sets up ends with its test. */
 export function sourceContract(name: string, create: (t: TestContext, clock: Clock) => SourceWorld | Promise<SourceWorld>): void {
   const prepared = async (t: TestContext, ...domains: string[]) => {
     const timers = countingClock();

@@ -25,8 +25,8 @@ export type HistoryAnswer =
   | { readonly kind: 'unavailable'; readonly reason: string };
 
 /**
- * Keeps the history: counts in memory, which are saved every few seconds; queries read both. Whatever happens to the file, counting
- * continues: counts that can't be saved wait, within bounds, and a damaged file is renamed.
+ * Keeps the history: counts in memory, which are saved every few seconds; queries read both. A failure of the file never stops
+ * counting: counts that can't be saved wait, within bounds, and a damaged file is renamed.
  */
 export class HistoryKeeper {
   private readonly tools: KeeperTools;

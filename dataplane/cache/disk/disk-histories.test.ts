@@ -20,7 +20,7 @@ function numbers(seed: number): (below: number) => number {
 
 /**
  * Responses are stored, purged and read, while the disk fails now and then, files are torn, and the process is killed at any moment or
- * hands over. Whatever is read must be the newest response that was stored for its URL, or an older one if the process was killed before it
+ * hands over. What is read must be the newest response that was stored for its URL, or an older one if the process was killed before it
  * had deleted it; but never one that has been purged.
  */
 function history(seed: number): { readonly reads: number; readonly hits: number } {

@@ -64,7 +64,7 @@ async function newRoot(stateDir: string, generator: CertificateGenerator, { cloc
   return root;
 }
 
-/** The copy has to be readable for all users, whatever our umask. */
+/** The copy has to be readable for all users, regardless of our umask. */
 function publishCertificate(path: string, certificate: string): void {
   writeFresh(`${path}.new`, certificate, 0o644);
   renameSync(`${path}.new`, path);

@@ -42,7 +42,7 @@ export function replacePrivate(path: string, beside: string, text: string): void
   renameSync(beside, path);
 }
 
-/** Writes a new file, replacing any leftover of a crash, with exactly this mode whatever the umask. */
+/** Writes a new file, replacing any leftover of a crash, with exactly this mode, regardless of the umask. */
 export function writeFresh(path: string, text: string, mode: number): void {
   rmSync(path, { force: true });
   const file = openSync(path, FRESH, mode);

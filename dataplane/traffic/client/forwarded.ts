@@ -7,7 +7,7 @@ import { BLOCK, LAST_DIGITS, type RequestIds } from '../exchange/request-ids.ts'
 
 /**
  * The client's address, and what is sent to the upstream about it. A trusted proxy may speak for
- * its clients; any other peer speaks only for itself, whatever its fields claim.
+ * its clients; any other peer speaks only for itself, regardless of its fields.
  */
 export type Peer = {
   /** The connection's own address. */
@@ -91,8 +91,8 @@ export function originOf(peer: Peer, head: RequestHead, trusts: (address: string
 }
 
 /**
- * Walks the chain from the right: the first address that is not a trusted proxy is the client. Whatever
- * is left of it, or left of an entry that is not an address, can't be trusted.
+ * Walks the chain from the right: the first address that is not a trusted proxy is the client. What is
+ * left of it, or left of an entry that is not an address, can't be trusted.
  */
 function clientOfChain(chain: string, nearest: string, trusts: (address: string) => boolean): string {
   let client = nearest;

@@ -1,7 +1,7 @@
 /** What a `traceparent` field says (W3C Trace Context 3.2). Both ids are lower-case hex: 16 bytes and 8. */
 export type TraceParent = { readonly traceId: string; readonly spanId: string; readonly sampled: boolean };
 
-/** Version, trace id, span id, flags, and whatever a later version adds. */
+/** Version, trace id, span id, flags, and what a later version may add. */
 const FORM = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/;
 const OWN_VERSION = '00';
 const INVALID_VERSION = 'ff';

@@ -25,7 +25,7 @@ export type LocalEnd = { readonly localAddress?: string | undefined };
 
 /** The properties of a client's connection. */
 export type ConnectionFacts = {
-  /** Its own address, whatever proxies report. */
+  /** Its own address, regardless of what proxies report. */
   readonly address: string;
   /** null if a PROXY header named the address. */
   readonly port: number | null;
@@ -206,7 +206,7 @@ export class Exchange extends RareState {
   readonly fetchDestination: string | null;
   /** X-Forwarded-*, X-Request-ID and the count of hops for the upstream, as lines. */
   readonly forwarding: string;
-  /** The port that its connection arrived at, whatever its fields and proxies claim. */
+  /** The port that its connection arrived at, regardless of what its fields and proxies claim. */
   readonly port: number;
   /** Whether the client uses HTTPS, as seen by us or a trusted proxy. */
   readonly secure: boolean;

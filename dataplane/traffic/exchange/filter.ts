@@ -25,7 +25,7 @@ export type AnswerHead = {
   fields: string;
   /** Bytes of the body, or UNTIL_CLOSE if its length is not known in advance. */
   length: number;
-  /** Whether no body follows, whatever the head says (HEAD, 204, 304); no stage is made then. */
+  /** Whether no body follows, even if the head has a length (HEAD, 204, 304); no stage is made then. */
   readonly bodyless: boolean;
 };
 

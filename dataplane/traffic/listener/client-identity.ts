@@ -54,7 +54,7 @@ export class PresentedIdentity implements ClientIdentity {
 
 /**
  * Node's text of a name, one line for each part and its values escaped as in RFC 4514 2.4, in the form of that RFC: the last part first.
- * Absent for an empty name, whatever its type says.
+ * Absent for an empty name, although its type in Node does not say so.
  */
 const distinguishedName = (lines: string | undefined): string =>
   (lines ?? '')

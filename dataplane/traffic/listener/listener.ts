@@ -357,7 +357,7 @@ export class Listener {
     this.concludeIfEmpty();
   }
 
-  /** The drain is over when no connection is left, in whatever way the last one ended. */
+  /** The drain is over when no connection is left, however the last one ended. */
   private concludeIfEmpty(): void {
     if (this.connections.size === 0) this.whenEmpty();
   }

@@ -23,7 +23,7 @@ const SUITES: Readonly<Record<string, number>> = {
  * of its ClientHello: for a resumed session of TLS 1.2, the library reports none.
  */
 export function tlsFacts(negotiated: Negotiated, serverName: string | null, client: TlsFacts['client']): TlsFacts {
-  // Absent, whatever its type says, if the client has already left.
+  // Absent if the client has already left, although its type in Node does not say so.
   const cipher: { standardName?: string } | undefined = negotiated.getCipher();
   return {
     resumed: negotiated.isSessionReused(),

@@ -208,7 +208,7 @@ for (const [byte, size] of [
   STAND_IN_SIZES[byte] = size;
 
 /**
- * Never valid in UTF-8. Decoders that don't check the second byte combine it with whatever follows: `C0 2F` becomes a slash and `C1 1C` a
+ * Never valid in UTF-8. Decoders that don't check the second byte combine it with what follows: `C0 2F` becomes a slash and `C1 1C` a
  * backslash. Others drop the byte.
  */
 const isOverlongLead = (byte: number): boolean => byte === 0xc0 || byte === 0xc1;

@@ -234,7 +234,7 @@ export class RouteCompiler {
 
   private filtersOf(route: RouteSpec, handle: HandleSpec | null): readonly Filter[] | null {
     const filters = this.kinds.filters.flatMap((kind) => kind(route, handle) ?? []);
-    // Nearest to the upstream: stored responses that it has changed must not be used any more, whatever becomes of this response.
+    // Nearest to the upstream: stored responses that it has changed must not be used any more, even if this response never reaches its client.
     const cache = cacheOf(route, handle);
     if (cache !== null) filters.unshift(invalidationOf(this.tools.store, keyedBlock(route, handle), keyPartsOf(cache)));
     return filters.length === 0 ? null : filters;

@@ -53,7 +53,7 @@ function answer({ line, head, body }: Message, wire: Wire): string | null {
   return 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\nX-Sum: 1\r\n\r\n';
 }
 
-/** Sends one request after the other, or whatever else a client writes. Ends when each is answered or the connection has closed. */
+/** Sends one request after the other, or other bytes that a client may write. Ends when each is answered or the connection has closed. */
 type Talk = {
   readonly text: string;
   readonly enough: (received: string) => boolean;

@@ -29,7 +29,7 @@ export type HoldTools = {
   readonly maxHeld?: number;
 };
 
-/** The pool that a table has for an exchange; null if it has none, and undefined if the exchange stays with its own whatever the table. */
+/** The pool that a table has for an exchange; null if it has none, and undefined if the exchange stays with its own in any table. */
 export type PoolOf = (x: Exchange) => Pool | null | undefined;
 
 /** Where a request continues after it has waited. */

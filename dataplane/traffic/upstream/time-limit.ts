@@ -5,7 +5,7 @@ import { guardExchange } from '../exchange/faults.ts';
 import { isServedGrpc } from '../exchange/grpc.ts';
 
 /**
- * Ends an exchange that is not complete within `ms`, whatever it waits for: a target, a connection, its response, or a client that reads
+ * Ends an exchange that is not complete within `ms`, no matter what it waits for: a target, a connection, its response, or a client that reads
  * slowly. A gRPC call brings its own deadline, and an upgrade has the limit of its response's head.
  */
 export function limitTime(x: Exchange, ms: number, clock: Clock): void {

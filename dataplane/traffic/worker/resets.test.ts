@@ -36,7 +36,7 @@ const answering = (begin: string, seen: string) => async (client: Wire, upstream
 const isBadGateway = async (client: Wire) => {
   assert.match((await client.readAnswer()).line, /^HTTP\/1\.1 502 /);
 };
-/** Whatever arrived is not a complete response: it has neither its full length nor its last chunk, and the connection is closed. */
+/** What arrived is not a complete response: it has neither its full length nor its last chunk, and the connection is closed. */
 const isCut = async (client: Wire) => {
   const rest = await client.readAll();
   assert.doesNotMatch(rest, /HTTP\/1\.1|\r\n0\r\n|^0\r\n/);

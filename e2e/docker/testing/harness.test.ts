@@ -24,6 +24,6 @@ test('the test engine runs in a separate network, and its containers outlive it'
   await engine.startAgain();
   const [running] = await engine.docker.listContainers();
   assert.equal(running?.Id, app.id);
-  // It ends with the engine, whatever state a failed test leaves it in.
+  // It ends with the engine, in any state that a failed test leaves it in.
   await app.container.pause();
 });

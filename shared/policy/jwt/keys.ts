@@ -21,7 +21,7 @@ const PEM_BLOCK = /-----BEGIN ([A-Z0-9 ]{1,40})-----[A-Za-z0-9+/=\s]*-----END \1
 /** The members of a JWK that make up its public key. */
 const PUBLIC = ['kty', 'n', 'e', 'crv', 'x', 'y'];
 
-/** The algorithms that a key may be used with: never more than its type allows, whatever a token says. Empty for other keys. */
+/** The algorithms that a key may be used with: never more than its type allows, regardless of what a token says. Empty for other keys. */
 export function algorithmsOf(key: KeyObject, alg?: string): readonly string[] {
   const all = algorithmsByType(key);
   return alg === undefined ? all : all.filter((one) => one === alg);

@@ -30,7 +30,7 @@ const members = {
 export const requestHeader: PolicyDescription<typeof members> = {
   members,
   directive: requestHeaderDirective,
-  // A value may be a key or a password for the upstream, whatever the name of its field.
+  // A value may be a key or a password for the upstream, regardless of the name of its field.
   concealed({ request_headers: headers = [] }) {
     const marked = concealedChanges(headers);
     return marked && { request_headers: marked };

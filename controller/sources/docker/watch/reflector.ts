@@ -8,7 +8,7 @@ import { type ContainerStore, hasOwnLabel } from './container-store.ts';
 import type { Draining } from './draining.ts';
 import { isStopSignal } from './stop-signals.ts';
 
-/** The length of a session (ms); the next one subscribes and lists again, whatever happened to the last stream. */
+/** The length of a session (ms); the next one subscribes and lists again, even if the last stream still works. */
 export const RESYNC_MS = 60_000;
 /** The time between rounds of requests caused by events (ms): many events cause few rounds, a single one is handled at once. */
 export const SYNC_INTERVAL_MS = 20;

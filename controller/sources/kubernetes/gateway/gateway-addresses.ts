@@ -9,7 +9,7 @@ const ALL: OwnAddress = { kind: 'all' };
 
 /**
  * The addresses to divide among Gateways: the published ones, where connections arrive at them. At a pod behind a load balancer they arrive
- * at the pod's own address, whatever the visitor dialled, so there all Gateways share all of them.
+ * at the pod's own address, whichever one the client connected to, so there all Gateways share all of them.
  */
 export function addressesToDivide(publish: Publish | null, isPod: boolean, interfaces: readonly string[]): readonly string[] {
   if (publish?.kind !== 'addresses') return [];

@@ -41,7 +41,7 @@ export class SecretCertificates {
     );
   }
 
-  /** The same for the first one, whatever names it has. */
+  /** The same for the first one, regardless of its names. */
   presentFirst(secrets: readonly string[], host: string): boolean {
     const secret = secrets.find((one) => this.read(one) !== null);
     if (secret === undefined) return false;

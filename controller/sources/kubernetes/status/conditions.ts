@@ -50,7 +50,7 @@ export type ParentStatus = {
   readonly conditions: readonly StatusCondition[];
 };
 
-/** The same reference, whatever the order of its members. */
+/** Equal for equal references, regardless of the order of their members. */
 const keyOf = (ref: ParentStatus['parentRef']): string => JSON.stringify(Object.entries(ref).sort(([a], [b]) => (a < b ? -1 : 1)));
 
 /**

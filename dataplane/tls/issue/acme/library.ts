@@ -10,7 +10,7 @@ export type AcmeLibrary = typeof Acme;
 /** Limits of one HTTP exchange with the authority: its duration (ms) and the response body (bytes); chains have a few thousand. */
 const REQUEST_MS = 20_000;
 const MAX_BYTES = 1_048_576;
-/** Connections to the authority at a time. More requests than that wait, whatever its responses lead to. */
+/** Connections to the authority at a time. More requests than that wait, however many its responses lead to. */
 const MAX_CONNECTIONS = 20;
 
 /**
@@ -69,7 +69,7 @@ function requireHttps({ href = '' }: Readonly<Record<string, string>>): void {
 }
 
 /**
- * The response that an error carries, whatever its status.
+ * The response that an error carries, of any status.
  * @throws the error itself without a response, IssueError for a rate limit or an outage, ProblemError for what the library does not handle.
  */
 function answerOrThrow(error: unknown): unknown {

@@ -6,7 +6,7 @@ export type RenewalWindow = { readonly start: number; readonly end: number };
 
 /** Jitter as a share of the lifetime, so that certificates issued together spread out over time. */
 const JITTER = 0.03;
-/** Whatever the authority suggests, this share of the lifetime is kept for retries. */
+/** This share of the lifetime is kept for retries, even if the authority suggests a later time. */
 const SPARE = 0.1;
 /**
  * Minimum age at renewal as a share of the lifetime, so that a wrong clock does not cause a loop of orders; within a suggested window at

@@ -28,8 +28,8 @@ export type FieldSection = 'request' | 'response' | 'trailers';
 
 /**
  * One field section (RFC 9112 5), read in a single pass: each byte is validated, the fields that matter to a proxy are recorded, and
- * everything to forward is joined, each line as `Name: value` whatever white space it arrived with. The object is reused from message to
- * message, so read what you need before the next `scan`.
+ * everything to forward is joined, each line as `Name: value`, with this one space. The object is reused from message to message, so read
+ * what you need before the next `scan`.
  */
 export class Fields {
   /** The field lines to forward, each with its CRLF. */

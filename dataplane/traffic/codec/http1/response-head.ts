@@ -43,7 +43,7 @@ export class ResponseHead {
     return this.fields.chunked && this.minor === 0 ? FAULT.codingInOldVersion : null;
   }
 
-  /** Whether the response has no body whatever its fields say (RFC 9112 6.3, rule 1). */
+  /** Whether the response has no body, regardless of its fields (RFC 9112 6.3, rule 1). */
   bodyless(method: string): boolean {
     return method === 'HEAD' || this.status < 200 || this.status === 204 || this.status === 304;
   }

@@ -2,7 +2,7 @@ import { FAULT, type Fault } from './fault.ts';
 import { foldedName } from './field-names.ts';
 import { Fields, MAX_TRAILER_FIELDS } from './fields.ts';
 
-/** The beginning of a line that is not allowed in any trailer section, whatever its value. */
+/** The beginning of a line that is not allowed in any trailer section, regardless of its value. */
 export const NO_TRAILER = /^(?:host|content-length|transfer-encoding):/i;
 
 /**

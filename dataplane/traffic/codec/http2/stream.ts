@@ -373,7 +373,7 @@ export class Http2Stream {
 
   private close(): void {
     this.isClosed = true;
-    // First, so that its receiver is notified whatever happens.
+    // First, so that its receiver is notified even if something after it fails.
     this.session.wake(this);
     this.heads = null;
     this.pieces = null;

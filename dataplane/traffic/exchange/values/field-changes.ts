@@ -12,7 +12,7 @@ export type FieldChangeSpec = Pick<HeaderSpec, 'name' | 'value' | 'op' | 'find'>
 export type FieldChanges = {
   /** The lines afterwards. A change whose value is unsafe is left out; null if `strict`. */
   apply(lines: string, x: EvaluatedRequest, answer: AnswerFacts, strict: boolean): string | null;
-  /** Whether a change determines a field, whatever its value is. The name is in lower case, and folded if names are confusable. */
+  /** Whether a change determines a field, regardless of its value before. The name is in lower case, and folded if names are confusable. */
   decides(name: string): boolean;
 };
 

@@ -132,7 +132,7 @@ const TLS_VERSIONS: ReadonlyMap<number, string> = new Map([
   [0x0304, 'tls1.3'],
 ]);
 
-/** The placeholders whose values are short and safe whatever a client sends. */
+/** The placeholders whose values are short and safe for any request that a client may send. */
 export const BOUNDED: ReadonlySet<PlainName | PrefixName> = new Set(
   (Object.keys(VALUES) as Simple[]).filter(
     (name) => !name.startsWith('http.request.orig_') && !name.startsWith('http.request.tls.client.'),

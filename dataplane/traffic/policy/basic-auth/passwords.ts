@@ -168,7 +168,7 @@ export class Passwords {
     );
   }
 
-  /** Releases the turn, whatever happens to the rest. */
+  /** Releases the turn, even if the rest fails. */
   private readonly over = (check: Check, fits: boolean, broken: OwnAnswer | null): void => {
     const { semaphore, slot, faults } = this.tools;
     semaphore.release(slot);

@@ -35,7 +35,7 @@ export function compileLocation(target: string, remainder: (x: EvaluatedRequest)
 /** Characters that would turn the leading slash of a path into `//`, for a browser (WHATWG URL 4.4) or after one decoding. */
 const SECOND_SLASH = /^(?:[/\\]|%(?:2f|5c|7f|[01][0-9a-f]))+/i;
 
-/** A path on this host, whatever the visitor has sent: `//evil.test` and `/\evil.test` would lead to another host (RFC 3986 4.2). */
+/** A path on this host, for any path from a client: `//evil.test` and `/\evil.test` would lead to another host (RFC 3986 4.2). */
 const local = (location: string): string => `/${location.replace(SECOND_SLASH, '')}`;
 
 /** After a host: without a slash, `.evil.test` or `@evil.test` would continue the host name. */

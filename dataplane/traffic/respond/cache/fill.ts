@@ -382,7 +382,7 @@ export class Fill implements AnswerSink {
    */
   private conclude(act: (reader: Reader) => void, cancels = true): void {
     this.concluding = true;
-    // The clients are answered whatever fails here. The removal is tried again, so that no request joins a fill that has ended.
+    // The clients are answered even if this fails. The removal is tried again, so that no request joins a fill that has ended.
     this.block.tools.faults.step(() => this.finish());
     this.each(act);
     if (cancels) this.exchange?.cancel();

@@ -31,7 +31,7 @@ after(() => {
   fs.rmSync(base, { recursive: true });
 });
 
-/** The tests run on whatever file system there is. */
+/** The tests run on any file system. */
 function onFileSystem(type: number): Disposable {
   const { mock: replaced } = mock.method(fs, 'statfs', ((_: string, done: (error: null, stats: object) => void) =>
     setImmediate(done, null, { type })) as never);

@@ -5,7 +5,7 @@ import { forwardedFields, needsLength } from '../request-text.ts';
 const HOST_LINE = /(?:^|\r\n)host:[\t ]*([^\r]*?)[\t ]*\r\n/i;
 
 /**
- * The head of a request as sent to a target over HTTP/2 (RFC 9113 8.3). Trailers are forwarded whatever the client announced, so
+ * The head of a request as sent to a target over HTTP/2 (RFC 9113 8.3). Trailers are forwarded even if the client announced none, so
  * `te: trailers` is always sent; some gRPC servers require it.
  */
 export function requestHead(x: Exchange, scheme: 'http' | 'https'): OutgoingHead {

@@ -262,7 +262,7 @@ export class UpstreamStream implements Attempt, StreamReceiver {
     const { x, session } = this;
     if (x === null) return;
     const { endpoint, hasServed } = session;
-    // Whatever the connection has served, a fresh one will do for what the target has not processed.
+    // A fresh connection will do for what the target has not processed, even if this one has served nothing.
     const reused = hasServed || (!written && failure === FAILURE.closed);
     if (this.begun) failedMidResponse(x, endpoint, failure);
     if (!written) this.holdSent(x);

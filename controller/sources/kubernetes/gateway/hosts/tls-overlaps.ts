@@ -3,7 +3,7 @@ import { coveringNames, type Hostname } from './hostnames.ts';
 
 /**
  * Which listeners of a Gateway have hosts that another one on their port has too, and why that matters. Requests are answered by the listener
- * of their host whatever connection they use, or with 421.
+ * of their host on any connection, or with 421.
  */
 export function tlsOverlaps(listeners: readonly BoundListener[]): Map<BoundListener, string> {
   const found = new Map<BoundListener, string>();

@@ -16,7 +16,7 @@ import { sampleRequest } from './testing/sample-messages.ts';
 
 const WRITTEN = 50_000;
 
-/** The body as the upstream gets it: with one framing, whatever framing it arrived in. */
+/** The body as the upstream gets it: with one framing, regardless of the one that it arrived in. */
 const framed = ({ chunked, body, trailers }: OurMessage): string => {
   if (!chunked) return body;
   const chunk = body === '' ? '' : `${body.length.toString(16)}\r\n${body}\r\n`;

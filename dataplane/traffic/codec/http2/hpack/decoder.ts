@@ -51,7 +51,7 @@ export interface FieldSink {
   /**
    * One field, written at the end of `lines` as an HTTP/1.1 field line: the name is in [start, colon), followed by `: `, and the value in
    * [colon + 2, end - 2), followed by CRLF. Setting `lines.length` to `start` drops it. `known` is the index (1–61) of the first entry of
-   * the static table with that name, in whatever form it was sent, and 0 for other names. `oddities` has the bits of ODDITY.
+   * the static table with that name, in any of the forms that it can be sent in, and 0 for other names. `oddities` has the bits of ODDITY.
    */
   field(lines: FieldLines, start: number, colon: number, end: number, known: number, oddities: number): void;
 }

@@ -34,7 +34,7 @@ export const EARNED = {
   stream: 40,
 } as const;
 
-/** Limits the work that a peer can cause without making progress, whatever frames it uses. */
+/** Limits the work that a peer can cause without making progress, with frames of any type. */
 export class FloodBudget {
   private left = CAPACITY;
   private refilledAt = Number.NaN;

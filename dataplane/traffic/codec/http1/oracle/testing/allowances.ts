@@ -36,7 +36,7 @@ export const ALLOWANCES: Readonly<Record<string, Allowance>> = {
     section: 'RFC 9110 6.5.1',
     applies: ({ our, their }) => our.complete && their !== undefined && CONNECTION.some((name) => has(their.trailers, name)),
   },
-  /** Interim responses never have a body, whatever their fields say. llhttp applies this only to 100 to 103. */
+  /** Interim responses never have a body, regardless of their fields. llhttp applies this only to 100 to 103. */
   interimBody: {
     section: 'RFC 9112 6.3, rule 1',
     applies: ({ our }) => isInterim(our) && (our.chunked || our.length > 0),

@@ -1,7 +1,7 @@
 import type { OurMessage } from './reading.ts';
 
 /**
- * Rewrites responses in strict form, in a slow and simple way: it undoes every deviation that we tolerate in upstreams. Whatever follows a
+ * Rewrites responses in strict form, in a slow and simple way: it undoes every deviation that we tolerate in upstreams. What follows a
  * body, or is invalid, stays unchanged. `messages` is our reading of `text`.
  */
 export function strictForm(text: string, messages: readonly OurMessage[]): string {

@@ -122,7 +122,7 @@ export function published(route: RouteSpec): PublishedRoute {
 export type RouteProblem = { readonly member: string; readonly reason: string };
 
 /**
- * Reads a route. `upstream` is always the first of `upstreams`. On failure `reason` is `MEMBER: why`; `routeProblem` returns the two
+ * Reads a route. `upstream` is always the first of `upstreams`. On failure `reason` is `MEMBER: why`; `readRoute` returns the two
  * separately.
  */
 export function parseRoute(input: unknown): Parsed<RouteSpec> {

@@ -27,7 +27,7 @@ export function createTransitionTimes(clock: Clock): (readings: readonly Undated
   };
 }
 
-/** Reuses the object of an unchanged condition. */
+/** Readings with the same id and section are of the same object. */
 export const keyOf = ({ id, section }: Pick<Reading, 'id' | 'section'>): string => `${id} ${section ?? ''}`;
 
 const dateOf = (condition: UndatedCondition, before: ObjectCondition | undefined, now: string): ObjectCondition => ({

@@ -32,7 +32,7 @@ export type HistoryRange = {
 };
 
 /**
- * The response of `GET /analytics/{domain}/history`. `GET /analytics/history` is about all hosts: `domain` is null, and `hosts` has the
+ * The response of `GET /analytics/{domain}/history`. `GET /history` is about all hosts: `domain` is null, and `hosts` has the
  * busiest.
  */
 export type History = HistoryRange & {

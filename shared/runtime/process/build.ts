@@ -31,7 +31,7 @@ export function packageRoot(from: string): string | undefined {
   }
 }
 
-/** null if the file is being replaced at this moment. */
+/** undefined if there is none, or the file is being replaced at this moment. */
 function versionIn(directory: string): string | undefined {
   const path = join(directory, 'package.json');
   if (!existsSync(path)) return undefined;

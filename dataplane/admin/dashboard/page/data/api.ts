@@ -21,7 +21,7 @@ export function storeToken(token: string | null): void {
   else sessionStorage.setItem(STORED, token);
 }
 
-/** @throws ApiFailure */
+/** @throws RequestFailure */
 export async function request(path: string, signal: AbortSignal): Promise<Response> {
   const token = storedToken();
   const headers: HeadersInit = token === null ? {} : { authorization: `Bearer ${token}` };
@@ -36,7 +36,7 @@ export async function request(path: string, signal: AbortSignal): Promise<Respon
   throw new RequestFailure(response.status, await reasonOf(response));
 }
 
-/** @throws ApiFailure */
+/** @throws RequestFailure */
 export async function get<T>(path: string, signal: AbortSignal): Promise<T> {
   const response = await request(path, signal);
   try {

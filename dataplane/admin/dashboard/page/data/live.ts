@@ -81,7 +81,7 @@ async function keepFollowing(query: string, ended: AbortSignal, changed: (change
   }
 }
 
-/** Returns when the stream ends. @throws ApiFailure if it could not be opened, or whatever cuts it. */
+/** Returns when the stream ends. @throws RequestFailure if it could not be opened, or the error that cuts it off. */
 async function followOnce(query: string, ended: AbortSignal, received: (change: Partial<Live>) => void): Promise<void> {
   const silent = new AbortController();
   const listen = () => setTimeout(() => silent.abort(), SILENCE_MS);

@@ -5,7 +5,7 @@ import { METRIC_PREFIX } from '../../shared/name.ts';
 /** Certificates at the time of a scrape. */
 export type CertificateStats = {
   /** The served certificate of each name: its expiry (ms since 1970) and source. */
-  readonly shown: Iterable<{ readonly name: string; readonly notAfter: number; readonly source: string }>;
+  readonly served: Iterable<{ readonly name: string; readonly notAfter: number; readonly source: string }>;
   /** Number of orders since the start, by result. */
   readonly orders: Iterable<readonly [result: string, count: number]>;
   /** Names whose last order failed: those without a certificate, and those that still have one. */
@@ -49,12 +49,12 @@ export function registerCertificates(registry: Registry): (reading: CertificateS
     expiring.set(reading.expiring);
     failing.set({ kind: 'missing' }, reading.failing.missing);
     failing.set({ kind: 'renewal' }, reading.failing.renewal);
-    const shown = [...reading.shown].sort((one, other) => one.notAfter - other.notAfter);
+    const served = [...reading.served].sort((one, other) => one.notAfter - other.notAfter);
     bySource.reset();
-    for (const { source } of shown) bySource.inc({ source });
+    for (const { source } of served) bySource.inc({ source });
     notAfter.reset();
-    for (const { name, notAfter: end } of shown.slice(0, MAX_DOMAIN_LABELS)) notAfter.set({ domain: name }, end / 1_000);
-    const rest = shown[MAX_DOMAIN_LABELS];
+    for (const { name, notAfter: end } of served.slice(0, MAX_DOMAIN_LABELS)) notAfter.set({ domain: name }, end / 1_000);
+    const rest = served[MAX_DOMAIN_LABELS];
     if (rest !== undefined) notAfter.set({ domain: OVERFLOW_LABEL }, rest.notAfter / 1_000);
     orders.reset();
     for (const [result, count] of reading.orders) orders.inc({ result }, count);

@@ -27,7 +27,7 @@ const NOTHING: MetricsSnapshot = {
   workers: { serving: 0, configured: 0, busySeconds: [] },
   connections: { open: 0, most: 0, refused: [] },
   targets: { addresses: [], routes: [] },
-  certificates: { shown: [], orders: [], failing: { missing: 0, renewal: 0 }, expiring: 0 },
+  certificates: { served: [], orders: [], failing: { missing: 0, renewal: 0 }, expiring: 0 },
 };
 const targetAt = (address: string, healthy: boolean, more = {}) => ({ address, healthy, inFlight: 0, failures: 0, ...more });
 const clock: Clock = { ...systemClock, now: () => 1_700_000_000_500 };
@@ -238,7 +238,7 @@ describe('values read at a scrape', () => {
   });
 
   it('include certificates by source, their expiry, and orders by result', async () => {
-    const shown = [
+    const served = [
       { name: 'b.example', notAfter: 1_700_000_000_000, source: 'acme' },
       { name: 'a.example', notAfter: 1_600_000_000_000, source: 'file' },
     ];
@@ -247,7 +247,7 @@ describe('values read at a scrape', () => {
       ['validation', 1],
     ] as const;
     const lines = await scrape(
-      metricsOf(() => ({ ...NOTHING, certificates: { shown, orders, failing: { missing: 2, renewal: 1 }, expiring: 4 } })),
+      metricsOf(() => ({ ...NOTHING, certificates: { served, orders, failing: { missing: 2, renewal: 1 }, expiring: 4 } })),
     );
     assert.deepEqual(own(lines, 'sluice_certificates'), {
       'sluice_certificates{source="acme"}': 1,
@@ -269,9 +269,9 @@ describe('values read at a scrape', () => {
   });
 
   it('list the 1,000 certificates that expire first, and the earliest of all others', async () => {
-    const shown = Array.from({ length: 1_100 }, (_, at) => ({ name: `d${at}.example`, notAfter: (2_000 - at) * 1_000, source: 'acme' }));
+    const served = Array.from({ length: 1_100 }, (_, at) => ({ name: `d${at}.example`, notAfter: (2_000 - at) * 1_000, source: 'acme' }));
     const lines = own(
-      await scrape(metricsOf(() => ({ ...NOTHING, certificates: { ...NOTHING.certificates, shown } }))),
+      await scrape(metricsOf(() => ({ ...NOTHING, certificates: { ...NOTHING.certificates, served } }))),
       'sluice_certificate_not_after_timestamp_seconds',
     );
     assert.equal(Object.keys(lines).length, MAX_DOMAIN_LABELS + 1);

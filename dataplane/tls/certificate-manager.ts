@@ -50,7 +50,7 @@ export type CertificateManagerTools = Omit<InternalIssuerTools, 'changed'> & {
 };
 
 export type CertificateStats = {
-  readonly shown: readonly { readonly name: string; readonly notAfter: number; readonly source: CertificateSource }[];
+  readonly served: readonly { readonly name: string; readonly notAfter: number; readonly source: CertificateSource }[];
   readonly orders: Iterable<readonly [result: string, count: number]>;
   /** Names whose last order failed, whether or not they still have a certificate. */
   readonly failing: { readonly missing: number; readonly renewal: number };
@@ -90,25 +90,25 @@ export class CertificateManager {
     this.store = store;
     this.appliedStore = appliedStore;
     this.selection = new CertificateSelection(clock);
-    const shown = async (): Promise<void> => void (await this.publishing);
+    const published = async (): Promise<void> => void (await this.publishing);
     this.automatic = new AutomaticHttps({
       ...tools,
       instance: keyring.instance,
       store,
-      published: shown,
+      published,
       current: (name) => this.currentExceptInternal(name),
     });
     this.internal = new InternalIssuer({ ...tools, changed: (change) => this.selection.update(change) });
     this.admin = new CertificateAdmin({
       store,
       holdings: () => this.holdings(),
-      published: shown,
+      published,
       planFor: (name) => this.automatic.planFor(name),
       retry: (name) => this.automatic.retry(name),
       internal: () => this.internalCertificates(),
       wanted: () => this.automatic.names(),
     });
-    this.applied = new AppliedCertificates({ ...tools, store: appliedStore, published: shown, held: () => this.selection.all() });
+    this.applied = new AppliedCertificates({ ...tools, store: appliedStore, published, held: () => this.selection.all() });
     this.selection.onChange((changes) => this.queueChanges(changes));
     this.stops.push(
       ...[store, appliedStore].map((one) =>
@@ -185,7 +185,7 @@ export class CertificateManager {
       ...unusableWarnings([...this.problems.values()].flat()),
       ...missingWarnings([...this.missing()].filter((one) => one !== null)),
       ...uncertifiableWarnings(this.uncertifiable),
-      ...expiryWarnings(this.shown(), this.tools.clock.now()),
+      ...expiryWarnings(this.presented(), this.tools.clock.now()),
     ];
     return this.internal.warning === null ? others : [this.internal.warning, ...others];
   }
@@ -196,7 +196,7 @@ export class CertificateManager {
     for (const problem of [...this.problems.values()].flat()) yield unusableTrouble(problem);
     for (const one of this.missing()) yield one && missingTrouble(one);
     const now = this.tools.clock.now();
-    for (const one of this.shown()) yield expiryTrouble(one, now);
+    for (const one of this.presented()) yield expiryTrouble(one, now);
     for (const site of this.uncertifiable ?? this.uncertifiableSites()) yield site && impossibleTrouble(site);
   }
 
@@ -207,11 +207,11 @@ export class CertificateManager {
 
   /** Served certificates and order results, for metrics. */
   stats(): CertificateStats {
-    const shown = [...this.selection.entries()].map(([name, { notAfter, source }]) => ({ name, notAfter, source }));
+    const served = [...this.selection.entries()].map(([name, { notAfter, source }]) => ({ name, notAfter, source }));
     const failing = [...this.automatic.failing()];
     const missing = failing.filter((name) => this.selection.find(name) === null).length;
     const renewal = failing.length - missing;
-    return { shown, orders: this.automatic.results(), failing: { missing, renewal }, expiring: this.expiring(new Set(failing)) };
+    return { served, orders: this.automatic.results(), failing: { missing, renewal }, expiring: this.expiring(new Set(failing)) };
   }
 
   /** Stops ordering while another process takes over. Resolves as `AutomaticHttps.pause`. */
@@ -283,8 +283,8 @@ export class CertificateManager {
     return isDefaultName(name) || this.tools.site(name) !== null;
   }
 
-  /** Certificates that are served for a site. */
-  private *shown(): Generator<ServedCertificate> {
+  /** The certificates that are presented, each with its name. */
+  private *presented(): Generator<ServedCertificate> {
     for (const [name, certificate] of this.selection.entries())
       if (this.isPresented(name)) yield { name, certificate, lastError: this.automatic.troubleOf(name) };
   }

@@ -85,8 +85,8 @@ export function expiryTrouble(one: ServedCertificate, now: number): CertificateT
 const withoutName = (name: string, reason: string): string => (reason.startsWith(`${name}: `) ? reason.slice(name.length + 2) : reason);
 
 /** One line for each certificate that expires soon and has no successor, soonest first; a few at most. `now` in ms since 1970. */
-export function expiryWarnings(shown: Iterable<ServedCertificate>, now: number): string[] {
-  const ending = [...shown].filter((one) => isEnding(one, now)).toSorted((one, other) => end(one) - end(other));
+export function expiryWarnings(served: Iterable<ServedCertificate>, now: number): string[] {
+  const ending = [...served].filter((one) => isEnding(one, now)).toSorted((one, other) => end(one) - end(other));
   const lines = ending.slice(0, MAX_LINES).map((one) => lineOf(one, now));
   return ending.length > MAX_LINES ? [...lines, `${ending.length - MAX_LINES} more certificates expire soon`] : lines;
 }

@@ -150,7 +150,7 @@ export class LazyCertificateManager {
 
   /** Served certificates and order results, for metrics. */
   stats(): CertificateStats {
-    return this.manager?.stats() ?? { shown: [], orders: [], failing: { missing: 0, renewal: 0 }, expiring: 0 };
+    return this.manager?.stats() ?? { served: [], orders: [], failing: { missing: 0, renewal: 0 }, expiring: 0 };
   }
 
   list(): Promise<CertificateRecord[]> {

@@ -23,15 +23,15 @@ after(() => {
   for (const folder of folders) rmSync(folder, { recursive: true });
 });
 
-type Options = { plans?: Record<string, OrderPlan>; shown?: () => Promise<void> };
+type Options = { plans?: Record<string, OrderPlan>; published?: () => Promise<void> };
 
-async function start({ plans = {}, shown = () => Promise.resolve() }: Options = {}) {
+async function start({ plans = {}, published = () => Promise.resolve() }: Options = {}) {
   const folder = mkdtempSync(join(tmpdir(), 'admin-certificates-'));
   folders.push(folder);
   const store = new DirectoryStore(folder, { clock, random: systemRandom, log: memoryLog() });
   const certificates = new CertificateAdmin({
     store,
-    published: shown,
+    published,
     planFor: (name) => plans[name] ?? null,
     retry: (name) => plans[name]?.attempt !== undefined && plans[name]?.attempt !== null,
     wanted: () => Object.keys(plans),
@@ -169,7 +169,7 @@ test('the root of the internal authority is returned as PEM, and without one the
 });
 
 test('workers that do not acknowledge are answered with 503, and so is a directory that cannot be written', async () => {
-  await using silent = await start({ shown: () => Promise.reject(new UnacknowledgedError('one worker is silent')) });
+  await using silent = await start({ published: () => Promise.reject(new UnacknowledgedError('one worker is silent')) });
   const reply = await silent.push(GOOD);
   assert.deepEqual([reply.status, messageOf(reply)], [503, 'not served yet: one worker is silent']);
   await using broken = await start();

@@ -118,9 +118,9 @@ export class AcmeIssuer {
   }
 
   private useDns(dns: DnsSettings | null): void {
-    const records = dns && createProvider(dns, this.tools);
-    this.challengePreference.allowDns(records !== null);
-    this.dnsSolver = dns && records && new Dns01Solver({ ...this.tools, provider: records, propagation: createPropagationCheck(dns) });
+    const provider = dns && createProvider(dns, this.tools);
+    this.challengePreference.allowDns(provider !== null);
+    this.dnsSolver = dns && provider && new Dns01Solver({ ...this.tools, provider, propagation: createPropagationCheck(dns) });
     this.solver = new SolverByType(this.workerSolver, this.dnsSolver);
   }
 
@@ -136,11 +136,11 @@ export class AcmeIssuer {
   }
 
   private async store(name: string, issued: IssuedCertificate): Promise<void> {
-    const { store, published: shown, clock } = this.tools;
+    const { store, published, clock } = this.tools;
     const pair = readIssued(name, issued, this.replacedBy(name), clock.now());
     const ariId = certificateId(pair.chain);
     await store.put({ source: 'acme', domains: [name], pair, order: issued.order, ...(ariId !== null && { ariId }) });
-    await shown();
+    await published();
   }
 }
 

@@ -64,15 +64,15 @@ export class AutomaticHttps {
 
   /** Uses this authority from now on; null: none. */
   setAcme(settings: AcmeSettings | null): void {
-    const another = JSON.stringify(settings) !== JSON.stringify(this.settings);
+    const changed = JSON.stringify(settings) !== JSON.stringify(this.settings);
     this.settings = settings;
-    if (another) {
+    if (changed) {
       if (settings !== null) this.attempts.setSettings(settings);
       this.issuer.setAcme(settings);
       this.renewalInfoClient = settings && new RenewalInfoClient(settings, this.tools.clock);
     }
     this.updateNames();
-    if (another) for (const name of this.scheduler.names()) this.certificateChanged(name);
+    if (changed) for (const name of this.scheduler.names()) this.certificateChanged(name);
   }
 
   /** Resolves when the workers answer the challenges of other instances that share the store. */
@@ -169,8 +169,8 @@ export class AutomaticHttps {
   }
 
   private updateNames(): void {
-    const another = this.scheduler.setNames(this.settings === null ? [] : this.certifiableNames(this.settings));
-    if (another) this.renewalInfo.setNames(this.scheduler.names());
+    const changed = this.scheduler.setNames(this.settings === null ? [] : this.certifiableNames(this.settings));
+    if (changed) this.renewalInfo.setNames(this.scheduler.names());
   }
 
   private currentFor(name: string): CurrentCertificate | null {

@@ -112,10 +112,10 @@ export class DirectoryIndex {
   /** Checks one folder and reads it if it changed. */
   refresh(id: string): { put: StoredCertificate | null; removed: string[] } {
     const before = this.entries.get(id);
-    const findFiles = this.seen(id);
-    if (findFiles === null) return { put: null, removed: this.isUnmounted ? [] : this.recordMissing(id) };
-    if (findFiles.fingerprint === before?.fingerprint) return { put: null, removed: [] };
-    const entry = this.readNow(id, findFiles, before ?? null);
+    const seen = this.seen(id);
+    if (seen === null) return { put: null, removed: this.isUnmounted ? [] : this.recordMissing(id) };
+    if (seen.fingerprint === before?.fingerprint) return { put: null, removed: [] };
+    const entry = this.readNow(id, seen, before ?? null);
     this.entries.set(id, entry);
     if (entry.stored === null) return { put: null, removed: before?.stored ? [id] : [] };
     return { put: entry.stored === before?.stored ? null : entry.stored, removed: [] };

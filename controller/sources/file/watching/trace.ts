@@ -52,7 +52,7 @@ function tracePath(path: string, walk: Walk): Traced {
     return follow(path, walk, 0);
   } catch (error) {
     // A file that may not be inspected is still read: the attempt gives the reason. Its changes show in its parent directories.
-    keyOf(nearest(dirname(path)), walk);
+    addDirectory(nearest(dirname(path)), walk);
     return { identity: `unreadable: ${String(error)}`, within: null, changedAt: 0, file: null };
   }
 }
@@ -60,12 +60,12 @@ function tracePath(path: string, walk: Walk): Traced {
 function follow(path: string, walk: Walk, links: number): Traced {
   const directory = directoryOf(dirname(path), walk, links);
   if (directory === null) return { identity: MISSING, within: null, changedAt: 0, file: null };
-  const within = keyOf(directory, walk);
+  const within = addDirectory(directory, walk);
   const at = join(directory, basename(path));
   const entry = entryOf(at);
   if (entry === undefined || links > MAX_LINKS) return { identity: MISSING, within, changedAt: 0, file: null };
   if (entry.isSymbolicLink()) return follow(resolve(directory, readlinkSync(at)), walk, links + 1);
-  if (entry.isDirectory()) keyOf(at, walk);
+  if (entry.isDirectory()) addDirectory(at, walk);
   const { dev, ino, size, mtimeNs, ctimeNs } = entry;
   const inode = `${dev}:${ino}`;
   const file = entry.isDirectory() ? null : { inode, size: Number(size) };
@@ -88,12 +88,12 @@ function lead(path: string, walk: Walk, links: number): string | null {
   const at = join(parent, basename(path));
   const entry = entryOf(at);
   if (entry?.isDirectory()) return at;
-  keyOf(parent, walk);
+  addDirectory(parent, walk);
   return entry?.isSymbolicLink() ? directoryOf(resolve(parent, readlinkSync(at)), walk, links + 1) : null;
 }
 
-/** Adds a directory to be watched. An inode number can be reused at once; a birth time cannot. */
-function keyOf(directory: string, walk: Walk): string {
+/** Adds a directory to be watched. @returns its key. An inode number can be reused at once; a birth time cannot. */
+function addDirectory(directory: string, walk: Walk): string {
   const known = walk.keys.get(directory);
   if (known !== undefined) return known;
   const entry = entryOf(directory);

@@ -81,8 +81,8 @@ export class SolverByType implements ChallengeSolver {
   private readonly dns: ChallengeSolver | null;
 
   /** `dns`: the DNS-01 solver; null if records can't be set. */
-  constructor(published: ChallengeSolver, dns: ChallengeSolver | null) {
-    this.workers = published;
+  constructor(workers: ChallengeSolver, dns: ChallengeSolver | null) {
+    this.workers = workers;
     this.dns = dns;
   }
 

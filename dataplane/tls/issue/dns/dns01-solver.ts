@@ -49,13 +49,13 @@ export class Dns01Solver implements ChallengeSolver {
   }
 
   async present({ name, keyAuthorization: value }: Challenge): Promise<void> {
-    const { provider: records, propagation: dns } = this.tools;
+    const { provider, propagation } = this.tools;
     const recordName = `_acme-challenge.${name}`;
     // If the lookup fails, use the name itself.
-    const record = { name: await dns.resolveAlias(recordName).catch(() => recordName), value };
+    const record = { name: await propagation.resolveAlias(recordName).catch(() => recordName), value };
     this.pending.set(value, record);
     this.records.set(value, record);
-    await records.add(record.name, value);
+    await provider.add(record.name, value);
     await this.waitForPropagation(record);
   }
 
@@ -83,12 +83,12 @@ export class Dns01Solver implements ChallengeSolver {
   }
 
   private async waitForPropagation({ name, value }: Record): Promise<void> {
-    const { propagation: dns, clock } = this.tools;
+    const { propagation, clock } = this.tools;
     const end = clock.monotonic() + PROPAGATION_TIMEOUT_MS;
     let why = 'the servers of its zone do not show it';
     for (let wait = POLL_MS.first; clock.monotonic() < end; wait = Math.min(2 * wait, POLL_MS.most)) {
       try {
-        if (await dns.hasPropagated(name, value)) return;
+        if (await propagation.hasPropagated(name, value)) return;
       } catch (error) {
         why = error instanceof Error ? error.message : String(error);
       }
@@ -98,9 +98,9 @@ export class Dns01Solver implements ChallengeSolver {
   }
 
   private async remove({ name, value }: Record): Promise<void> {
-    const { provider: records, log } = this.tools;
+    const { provider, log } = this.tools;
     try {
-      await records.remove(name, value);
+      await provider.remove(name, value);
       this.records.set(value, null);
     } catch (error) {
       log.warn(

@@ -19,9 +19,9 @@ export class PropagationCheck {
   private readonly environment: DnsEnvironment;
 
   /** Queries only `server`; null: finds the zone's authoritative servers with the system's resolver and queries those. */
-  constructor(server: DnsServer | null, around: DnsEnvironment = { system: () => new Resolver(QUESTION), port: 53 }) {
+  constructor(server: DnsServer | null, environment: DnsEnvironment = { system: () => new Resolver(QUESTION), port: 53 }) {
     this.server = server;
-    this.environment = around;
+    this.environment = environment;
   }
 
   /** Follows CNAMEs to the name that must hold the record. @throws the resolver's error. */

@@ -68,9 +68,9 @@ export class OrderCoordinator {
     place: (order: OrderProgress) => Promise<void>,
   ): Promise<void> {
     const { clock } = this.tools;
-    const acquireLease = await this.lease(name, held);
-    if (acquireLease === null) return;
-    const stop = clock.every(RENEW_MS, () => void this.renewLease(name, acquireLease));
+    const lease = await this.acquireLease(name, held);
+    if (lease === null) return;
+    const stop = clock.every(RENEW_MS, () => void this.renewLease(name, lease));
     try {
       const note = await this.savedOrder(name, directory, held);
       const tries = (note?.tries ?? 0) + 1;
@@ -81,7 +81,7 @@ export class OrderCoordinator {
       await this.recordOutcome(name, directory, place({ begun: note?.begun ?? null, remember: write }));
     } finally {
       stop();
-      await this.attemptWrite(name, 'the lease could not be released: it ends in 30 s', acquireLease.release());
+      await this.attemptWrite(name, 'the lease could not be released: it ends in 30 s', lease.release());
     }
   }
 
@@ -145,7 +145,7 @@ export class OrderCoordinator {
   }
 
   /** null: another instance has stored a certificate. */
-  private async lease(name: string, held: StoredCertificate | null): Promise<Lease | null> {
+  private async acquireLease(name: string, held: StoredCertificate | null): Promise<Lease | null> {
     const { store, clock, log } = this.tools;
     for (let looks = 0; ; looks++) {
       const lease = await store.lock(name, LEASE_MS);

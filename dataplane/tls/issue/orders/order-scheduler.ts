@@ -93,10 +93,10 @@ export class OrderScheduler {
   /** Replaces the set of names that should have certificates. @returns whether it changed. */
   setNames(names: Iterable<string>): boolean {
     const wanted = new Set(names);
-    let another = false;
+    let changed = false;
     for (const [name, { cancel }] of this.entries) {
       if (wanted.has(name)) continue;
-      another = true;
+      changed = true;
       cancel();
       this.entries.delete(name);
       this.tools.attempts.set(name, null);
@@ -104,11 +104,11 @@ export class OrderScheduler {
     }
     for (const name of wanted) {
       if (this.entries.has(name)) continue;
-      another = true;
+      changed = true;
       this.entries.set(name, { cancel: () => undefined });
       this.schedule(name);
     }
-    return another;
+    return changed;
   }
 
   /** Places the next order for a name now, if it waits after a failure or behind others. @returns false when none is pending. */

@@ -1,9 +1,8 @@
 import { once } from 'node:events';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
-import { authorized } from '../../shared/api/bearer-token.ts';
+import { authorized, CHALLENGE } from '../../shared/api/bearer-token.ts';
 import { ConnectionRoom } from '../../shared/api/connection-room.ts';
 import { foreignRequest, type KnownBy, onSocket, onThisMachine } from '../../shared/api/foreign-request.ts';
-import { NAME } from '../../shared/name.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
 import { createServer } from '../../shared/runtime/http/node-http.ts';
 import { listenUnix } from '../../shared/runtime/http/unix-socket.ts';
@@ -131,7 +130,7 @@ function isAdmitted(
     return false;
   }
   if (!needsToken || authorized(request.headers.authorization, token)) return true;
-  response.setHeader('www-authenticate', `Bearer realm="${NAME}"`);
+  response.setHeader('www-authenticate', CHALLENGE);
   json(response, 401, { error: 'unauthorized' });
   return false;
 }

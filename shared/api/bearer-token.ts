@@ -1,4 +1,8 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
+import { NAME } from '../name.ts';
+
+/** The value of `WWW-Authenticate` with a 401 (RFC 9110 11.6.1). */
+export const CHALLENGE = `Bearer realm="${NAME}"`;
 
 /** Whether a request's Authorization header carries the token, compared in constant time. */
 export function authorized(header: string | undefined, token: string | undefined): boolean {

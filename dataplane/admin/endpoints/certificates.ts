@@ -1,4 +1,3 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type Certificate, readCertificate } from '../../../shared/certificates/certificate.ts';
 import { covers } from '../../../shared/certificates/certificate-names.ts';
 import { parseDomain } from '../../../shared/values/host.ts';
@@ -8,11 +7,11 @@ import type { AdminDependencies } from '../dependencies.ts';
 import { readJson } from '../http/body.ts';
 import { ApiError } from '../http/errors.ts';
 import { sendJson } from '../http/json.ts';
+import type { Call } from './call.ts';
 
 /** No certificate authority issues certificates for more names. */
 const MAX_DOMAINS = 100;
 
-type Call = { readonly request: IncomingMessage; readonly response: ServerResponse; readonly segments: readonly string[] };
 type Dependencies = Pick<AdminDependencies, 'certificates' | 'clock'>;
 
 /** GET /certificates/root: the root that visitors of internal sites must trust (the media type is RFC 8555's for PEM chains). */

@@ -1,15 +1,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { IGNORED_HEADER, NAME } from '../../../shared/name.ts';
-import { type PublishedRoute, published, type RouteSpec, readRoute } from '../../../shared/route.ts';
-import { parseDomain, parseHost } from '../../../shared/values/host.ts';
+import { parseHost } from '../../../shared/values/host.ts';
 import { parseRequestUrl, type RequestUrl } from '../../../shared/values/request-url.ts';
 import { APPLY_CONTENT_TYPE } from '../../../shared/wire/apply.ts';
 import { displaySafe } from '../../../shared/wire/errors.ts';
 import type { ControllerStatus } from '../../../shared/wire/status.ts';
 import { ALL_HOSTS } from '../../analytics/history/store.ts';
-import { UnacknowledgedError } from '../../publish/publisher.ts';
-import { fullRoute } from '../../status/explain.ts';
-import { UnsavedError } from '../../table/table.ts';
 import { ApplyStream } from '../apply/apply-stream.ts';
 import type { ControllerStreams, ReloadResult } from '../apply/controller-streams.ts';
 import type { Reload } from '../apply/reload.ts';
@@ -18,26 +13,20 @@ import type { AdminDependencies } from '../dependencies.ts';
 import { EventStreams, eventsOf, type Send, type Subscribe } from '../events/event-stream.ts';
 import { HistoryFeeds } from '../events/history-feeds.ts';
 import { SharedFeed } from '../events/shared-feed.ts';
-import { readJson } from '../http/body.ts';
 import { ApiError } from '../http/errors.ts';
 import { sendJson, sendList } from '../http/json.ts';
+import type { Call } from './call.ts';
 import { deleteCertificate, getInternalRoot, postCertificate, retryCertificate } from './certificates.ts';
 import type { HandlerName } from './endpoints.ts';
 import { forgetAnalytics, getHistory, historyText, readRange } from './history.ts';
-import { ignoredMembers } from './ignored-members.ts';
 import { MetricsEndpoint } from './metrics.ts';
 import { purgeMany, purgeOne } from './purge.ts';
+import { deleteRoute, listRoutes, postRoute, settled } from './routes.ts';
 import { withFloats } from './snapshot-json.ts';
 
 /** How often the overview is computed while anyone reads it (ms). */
 const OVERVIEW_EVERY_MS = 2_000;
 
-export type Call = {
-  readonly request: IncomingMessage;
-  readonly response: ServerResponse;
-  readonly segments: readonly string[];
-  readonly query: URLSearchParams;
-};
 export type Handlers = Readonly<Record<HandlerName, (call: Call) => unknown>>;
 
 /** The endpoints' handlers, called after all checks (token, limit, path, method) have passed. */
@@ -59,21 +48,12 @@ export function createHandlers(parts: AdminDependencies, streams: ControllerStre
       const words = reason === null ? {} : { [ready ? 'waiting' : 'error']: displaySafe(reason) };
       sendJson(response, ready ? 200 : 503, { ready, ...words });
     },
-    listRoutes: ({ response, query }) => {
-      const view = query.get('view');
-      if (view !== null && view !== 'full') throw new ApiError('invalidQuery', 'view must be "full" or absent');
-      return sendList(response, table.list(), view === 'full' ? (owned) => fullRoute(owned, table) : ({ route }) => inForce(route, parts));
-    },
+    listRoutes: (call) => listRoutes(call, parts),
     postRoute: (call) =>
       isApply(call.request)
         ? new ApplyStream(call.request, call.response, { ...parts, streams, loaded: (errors) => reload.loaded(errors) }).serve()
         : postRoute(call, parts),
-    deleteRoute: async ({ response, segments: [segment = ''] }) => {
-      if (segment === '') throw new ApiError('missingDomain');
-      const domain = segment.toLowerCase();
-      if (!(await settled(table.remove(domain)))) throw new ApiError('routeNotFound');
-      sendJson(response, 200, { deleted: domain });
-    },
+    deleteRoute: (call) => deleteRoute(call, parts),
     metrics: async ({ response }) => {
       if (metrics === null) throw new ApiError('metricsOff');
       await metrics.serve(response);
@@ -132,13 +112,6 @@ export function createHandlers(parts: AdminDependencies, streams: ControllerStre
   };
 }
 
-/** The published members of a route. `under_attack` is also true while the challenge of the site has begun by itself. */
-function inForce(route: RouteSpec, { isAttacked }: AdminDependencies): PublishedRoute {
-  const members = published(route);
-  if (route.under_attack || route.challenge?.auto_rps === undefined) return members;
-  return { ...members, under_attack: isAttacked(route.domain) };
-}
-
 /** `history=DOMAIN`, or `*` for all hosts, with the period in the other parameters. @throws ApiError */
 function eventsOfHistory(subject: string, query: URLSearchParams, histories: HistoryFeeds, parts: AdminDependencies): Subscribe {
   const domain = subject === '*' ? { ok: true as const, value: ALL_HOSTS } : parseHost(subject);
@@ -148,50 +121,6 @@ function eventsOfHistory(subject: string, query: URLSearchParams, histories: His
 
 const isApply = (request: IncomingMessage): boolean =>
   (request.headers['content-type'] ?? '').split(';', 1)[0]?.trim().toLowerCase() === APPLY_CONTENT_TYPE;
-
-/** Types are checked first, then the domain, then the upstream. A site without an upstream has null. */
-const REQUIRED = [
-  ['domain', 'string'],
-  ['upstream', 'string'],
-  ['tls', 'boolean'],
-] as const;
-
-async function postRoute({ request, response }: Call, { table, clock, log }: AdminDependencies): Promise<void> {
-  const asked = await readJson(request, response, clock);
-  const { origin: _, ...body } = asked;
-  for (const [member, type] of REQUIRED) {
-    if (body[member] === undefined) throw new ApiError('invalidJson', `missing member ${member}`);
-    const isNull = member === 'upstream' && body.upstream === null;
-    if (!isNull && typeof body[member] !== type) throw new ApiError('invalidJson', `${member}: expected a ${type}`);
-  }
-  const domain = parseDomain(body.domain as string);
-  if (!domain.ok) throw new ApiError('invalidDomain', domain.reason);
-  const result = readRoute(body);
-  if ('problem' in result) throw refusedRoute(result.problem.member, result.problem.reason, body);
-  const { route } = await settled(table.post(result.route));
-  const ignored = ignoredMembers(asked, result.route).join(', ');
-  if (ignored === '') return sendJson(response, 201, published(route));
-  log.warn({ domain: route.domain, ignored }, 'ignored unknown members of a posted route');
-  sendJson(response, 201, published(route), { [IGNORED_HEADER]: ignored });
-}
-
-/** The contract distinguishes three kinds of bad input. A member of the wrong type is not the same kind as a bad value. */
-function refusedRoute(member: string, reason: string, body: Record<string, unknown>): ApiError {
-  if (member === 'upstream' && typeof body.upstream === 'string') return new ApiError('invalidUpstream', reason);
-  if (/^upstreams\.\d+\.address$/.test(member)) return new ApiError('invalidUpstream', `${member}: ${reason}`);
-  return new ApiError('invalidJson', `${member}: ${reason}`);
-}
-
-/** Turns failures of the table into API errors. */
-async function settled<T>(change: Promise<T>): Promise<T> {
-  try {
-    return await change;
-  } catch (error) {
-    if (error instanceof UnsavedError) throw new ApiError('unsaved', error.message);
-    if (error instanceof UnacknowledgedError) throw new ApiError('unacknowledged', error.message);
-    throw error;
-  }
-}
 
 function sendOutcome(response: ServerResponse, result: ReloadResult | null): void {
   if (result === null) throw new ApiError('reloadUnanswered', 'the controller may still be working on it; see `status`');
@@ -230,6 +159,3 @@ function controllersOf({ table }: AdminDependencies, streams: ControllerStreams)
     };
   });
 }
-
-/** The value of `WWW-Authenticate` (RFC 9110 11.6.1). */
-export const CHALLENGE = `Bearer realm="${NAME}"`;

@@ -1,12 +1,10 @@
-import type { ServerResponse } from 'node:http';
 import { parseHost } from '../../../shared/values/host.ts';
 import type { AnswerFormat } from '../../analytics/history/keeper.ts';
 import { parseRange, type RangeQuery } from '../../analytics/history/range.ts';
 import type { AdminDependencies } from '../dependencies.ts';
 import { ApiError } from '../http/errors.ts';
 import { sendJson } from '../http/json.ts';
-
-type Call = { readonly response: ServerResponse; readonly query: URLSearchParams; readonly segments: readonly string[] };
+import type { Call } from './call.ts';
 
 const TYPES = { json: 'application/json', csv: 'text/csv; charset=utf-8; header=present' } as const;
 const PARAMETERS: ReadonlySet<string> = new Set(['from', 'to', 'step', 'previous_from', 'previous_to', 'format']);

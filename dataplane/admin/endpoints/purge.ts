@@ -1,17 +1,10 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
 import { parseHost } from '../../../shared/values/host.ts';
 import type { Purge } from '../../../shared/wire/purge.ts';
 import { UnacknowledgedError } from '../../publish/publisher.ts';
 import type { AdminDependencies } from '../dependencies.ts';
 import { ApiError } from '../http/errors.ts';
 import { sendJson } from '../http/json.ts';
-
-type Call = {
-  readonly request: IncomingMessage;
-  readonly response: ServerResponse;
-  readonly segments: readonly string[];
-  readonly query: URLSearchParams;
-};
+import type { Call } from './call.ts';
 
 const COLLECTION = '/cache/';
 const LONGEST_TAG = 256;

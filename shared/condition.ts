@@ -6,6 +6,7 @@ import { parseCidr } from './values/cidr.ts';
 import { parseDomain } from './values/host.ts';
 import { readBy } from './values/read-by.ts';
 import { parseRegexp } from './values/regexp.ts';
+import { TOKEN } from './values/token.ts';
 
 /**
  * Which requests a block or directive applies to. Every member that is present must match, and none of `not`. A list of paths, methods or
@@ -17,20 +18,13 @@ const path = z
   .string()
   .max(8_192)
   .regex(/^(?:\/|\*.)/, 'a path must start with "/", or with "*" followed by a suffix');
-const method = z
-  .string()
-  .max(64)
-  .regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/, 'a method is letters');
+const method = z.string().max(64).regex(TOKEN, 'a method is letters');
 /** An address or a range. */
 export const rangeSchema = readBy(parseCidr);
 /** What the value of a field or parameter is compared with; it may be a secret. */
 const compared = z.string().max(8_192).refine(NOT_CONCEALED.accepts, NOT_CONCEALED.reason);
 const field = z.object({
-  name: z
-    .string()
-    .min(1)
-    .max(256)
-    .regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/, 'a header name consists of letters, digits and hyphens'),
+  name: z.string().min(1).max(256).regex(TOKEN, 'a header name consists of letters, digits and hyphens'),
   /** Any of these, where `*` at an end matches any text; empty: any value. */
   values: z.array(compared).max(100),
   /** The field must not be present. */
@@ -59,7 +53,7 @@ const share = z
       .string()
       .min(1)
       .max(256)
-      .regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/, 'a name consists of letters, digits and hyphens')
+      .regex(TOKEN, 'a name consists of letters, digits and hyphens')
       .optional()
       .describe(`The name of the header or of the cookie; ${USUAL_SPLIT_COOKIE} if absent.`),
   })

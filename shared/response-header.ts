@@ -1,3 +1,5 @@
+import { TOKEN } from './values/token.ts';
+
 /**
  * Response header fields that a site can neither set nor remove. The proxy itself is responsible for message framing and for the
  * connection (RFC 9110 6.6.2, 7.6.1, 7.8 and 10.1.4, RFC 9112 6 and 9.3): a second Content-Length splits an HTTP/1.1 response, and a
@@ -15,8 +17,8 @@ const FRAMING_HEADERS = [
   'upgrade',
 ] as const;
 
-/** A token (RFC 9110 5.1). */
-export const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
+/** RFC 9110 5.1. */
+export const HEADER_NAME = TOKEN;
 const FRAMING: ReadonlySet<string> = new Set(FRAMING_HEADERS);
 
 /**

@@ -1,3 +1,5 @@
+import { TOKEN } from '../values/token.ts';
+
 /** The policies that need no argument. */
 export const PLAIN_POLICIES = ['round_robin', 'least_conn', 'random', 'first', 'ip_hash', 'client_ip_hash', 'uri_hash'] as const;
 /** The policies that depend on a named part of the request. */
@@ -7,7 +9,6 @@ export const MAX_CHOICES = 10;
 /** The name of the cookie if the policy gives none. */
 export const USUAL_COOKIE = 'lb';
 
-const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 /** The maximum length of the name of a header field, query parameter or cookie (characters). */
 export const LONGEST_NAME = 256;
 

@@ -1,8 +1,9 @@
 import * as z from 'zod';
 import { LABEL_PREFIX } from '../../name.ts';
 import { readBy } from '../../values/read-by.ts';
+import { TOKEN } from '../../values/token.ts';
 import type { PolicyDescription } from '../policy.ts';
-import { corsDirective, DEFAULTS, MAX_AGE_SECS, MAX_NAMES, TOKEN } from './directive.ts';
+import { corsDirective, DEFAULTS, MAX_AGE_SECS, MAX_NAMES } from './directive.ts';
 import { ANY_ORIGIN, parseOrigin } from './origin.ts';
 
 const names = (what: string) => z.array(z.string().max(256).regex(TOKEN, `${what} consists of letters, digits and hyphens`)).max(MAX_NAMES);

@@ -3,12 +3,12 @@ import { type Directive, type DirectiveContext, firstOf, type Grammar } from '..
 import { quote } from '../../config-file/quote.ts';
 import { lineOf, type Word } from '../../config-file/word.ts';
 import { parseSeconds } from '../../values/duration.ts';
+import { TOKEN } from '../../values/token.ts';
 import { ANY_ORIGIN, parseOrigin } from './origin.ts';
 
 export const MAX_NAMES = 100;
 /** A day: no browser caches a preflight response for longer. */
 export const MAX_AGE_SECS = 86_400;
-export const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 export const DEFAULTS = {
   methods: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'],
   headers: ['*'],

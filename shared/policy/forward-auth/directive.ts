@@ -5,6 +5,7 @@ import { quote } from '../../config-file/quote.ts';
 import { isMatcher, lineOf, type Word } from '../../config-file/word.ts';
 import { type Address, parseUpstream } from '../../values/address.ts';
 import { parseDuration } from '../../values/duration.ts';
+import { NAME_TOKEN } from '../../values/token.ts';
 import { HEADER_UP_FORM, type RequestHeaderPart } from '../request-header/directive.ts';
 import { readQuestionHeader } from './question-headers.ts';
 import { MAX_REJECTIONS, type NamedStatuses, RESPONSE_FORM, type Rejection, readResponse, readStatuses } from './rejections.ts';
@@ -14,7 +15,6 @@ export const MAX_UPSTREAMS = 100;
 export const MAX_COPIED = 50;
 export const DEFAULT_TIMEOUT_SECS = 10;
 export const MAX_TIMEOUT_SECS = 300;
-export const FIELD_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,256}$/;
 
 /** Fields that frame a message or belong to one connection, or that the proxy itself sets. */
 const UNCOPYABLE =
@@ -164,7 +164,7 @@ function readCopied(words: readonly Word[], auth: ForwardAuth, report: Directive
   for (const word of words) {
     const [from = '', to = from, ...more] = word.text.split('>');
     const refuse = (why: string): void => report.error(word, `copy_headers ${quote(word.text)}: ${why}`);
-    if (more.length > 0 || !FIELD_NAME.test(from) || !FIELD_NAME.test(to)) refuse('write the name of a header, or two with > between them');
+    if (more.length > 0 || !NAME_TOKEN.test(from) || !NAME_TOKEN.test(to)) refuse('write the name of a header, or two with > between them');
     else if (!COPYABLE.accepts(to) || !COPYABLE.accepts(from)) refuse(COPYABLE.reason);
     else if (faultOfCopied([...auth.copy_headers, { to }])) refuse(COPIED_TWICE);
     else if (auth.copy_headers.length === MAX_COPIED) return refuse(`at most ${MAX_COPIED} headers are copied`);

@@ -4,6 +4,7 @@ import { faultOfTemplate } from '../../placeholders/template.ts';
 import { faultOfTarget } from '../../redirect-target.ts';
 import { parseUpstream } from '../../values/address.ts';
 import { readBy } from '../../values/read-by.ts';
+import { NAME_TOKEN } from '../../values/token.ts';
 import { concealedQuery } from '../concealed-text.ts';
 import { MAX_HEADERS } from '../header/change.ts';
 import type { PolicyDescription } from '../policy.ts';
@@ -12,7 +13,6 @@ import {
   COPIED_TWICE,
   COPYABLE,
   DEFAULT_TIMEOUT_SECS,
-  FIELD_NAME,
   faultOfCopied,
   forwardAuthDirective,
   MAX_COPIED,
@@ -25,7 +25,7 @@ import { faultOfUri } from './uri.ts';
 
 const fieldName = z
   .string()
-  .regex(FIELD_NAME, 'a header name consists of letters, digits and hyphens')
+  .regex(NAME_TOKEN, 'a header name consists of letters, digits and hyphens')
   .refine(COPYABLE.accepts, COPYABLE.reason);
 
 const copied = z

@@ -3,7 +3,8 @@ import { type Directive, type DirectiveContext, firstOf, type Grammar } from '..
 import { quote } from '../../config-file/quote.ts';
 import { lineOf, type Word } from '../../config-file/word.ts';
 import { parseSeconds } from '../../values/duration.ts';
-import { COPIED_TWICE, COPYABLE, FIELD_NAME, faultOfCopied } from '../forward-auth/directive.ts';
+import { NAME_TOKEN } from '../../values/token.ts';
+import { COPIED_TWICE, COPYABLE, faultOfCopied } from '../forward-auth/directive.ts';
 import { faultOfSource, type KeySource, LONGEST_URL } from './key-source.ts';
 import { type JwtKey, readKeys } from './keys.ts';
 
@@ -12,7 +13,6 @@ export const MAX_SKEW_SECS = 300;
 export const MAX_VALUES = 50;
 /** Claims, issuers and audiences: without white space and control characters. */
 export const TEXT = { pattern: /^[^\s\p{Cc}]{1,256}$/u, reason: 'at most 256 characters, without white space and control characters' };
-export const COOKIE_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,256}$/;
 /** The logs hide the values of parameters with these names. */
 export const QUERY_NAME = {
   pattern: /^(?=.*(?:token|jwt))[a-z0-9_-]{1,64}$/i,
@@ -68,7 +68,7 @@ const OPTIONS: Readonly<Record<string, Option>> = {
       for (const word of args) {
         const [, claim = '', to = ''] = /^([^>]*)>([^>]*)$/.exec(word.text) ?? [];
         const refuse = (why: string): void => report.error(word, `copy_claims ${quote(word.text)}: ${why}`);
-        if (!TEXT.pattern.test(claim) || !FIELD_NAME.test(to)) refuse('write a claim and the name of a header, with > between them');
+        if (!TEXT.pattern.test(claim) || !NAME_TOKEN.test(to)) refuse('write a claim and the name of a header, with > between them');
         else if (!COPYABLE.accepts(to)) refuse(COPYABLE.reason);
         else if (faultOfCopied([...jwt.copy_claims, { to }])) refuse(COPIED_TWICE);
         else jwt.copy_claims.push({ claim, to });
@@ -84,7 +84,7 @@ const OPTIONS: Readonly<Record<string, Option>> = {
       if (kind.text === 'header') return name ? wrong(name) : void jwt.from.push({ kind: 'header' });
       if (kind.text !== 'cookie' && kind.text !== 'query') return wrong(kind);
       if (!name) return wrong(option);
-      if (kind.text === 'cookie' && !COOKIE_NAME.test(name.text)) return wrong(name);
+      if (kind.text === 'cookie' && !NAME_TOKEN.test(name.text)) return wrong(name);
       if (kind.text === 'query' && !QUERY_NAME.pattern.test(name.text))
         return report.error(name, `query ${quote(name.text)}: ${QUERY_NAME.reason}`);
       jwt.from.push({ kind: kind.text, name: name.text });

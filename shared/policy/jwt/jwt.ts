@@ -1,8 +1,9 @@
 import * as z from 'zod';
 import { CONFIG_FILE } from '../../name.ts';
-import { COPIED_TWICE, COPYABLE, FIELD_NAME, faultOfCopied } from '../forward-auth/directive.ts';
+import { NAME_TOKEN } from '../../values/token.ts';
+import { COPIED_TWICE, COPYABLE, faultOfCopied } from '../forward-auth/directive.ts';
 import type { PolicyDescription } from '../policy.ts';
-import { COOKIE_NAME, DEFAULT_SKEW_SECS, jwtDirective, MAX_SKEW_SECS, MAX_VALUES, QUERY_NAME, TEXT } from './directive.ts';
+import { DEFAULT_SKEW_SECS, jwtDirective, MAX_SKEW_SECS, MAX_VALUES, QUERY_NAME, TEXT } from './directive.ts';
 import { faultOfSource, LONGEST_URL } from './key-source.ts';
 import { faultOfKey, faultOfKeys, LONGEST_KID, LONGEST_PEM, MAX_KEYS } from './keys.ts';
 
@@ -37,7 +38,7 @@ const copied = z
     claim: text.describe('The claim; dots lead into objects.'),
     to: z
       .string()
-      .regex(FIELD_NAME, 'a header name consists of letters, digits and hyphens')
+      .regex(NAME_TOKEN, 'a header name consists of letters, digits and hyphens')
       .refine(COPYABLE.accepts, COPYABLE.reason)
       .describe('The field of the request to the upstream.'),
   })
@@ -50,7 +51,7 @@ const place = z
   })
   .superRefine(({ kind, name }, issues) => {
     const isGood =
-      kind === 'header' ? name === undefined : name !== undefined && (kind === 'cookie' ? COOKIE_NAME : QUERY_NAME.pattern).test(name);
+      kind === 'header' ? name === undefined : name !== undefined && (kind === 'cookie' ? NAME_TOKEN : QUERY_NAME.pattern).test(name);
     if (!isGood)
       issues.addIssue({ code: 'custom', message: kind === 'query' ? QUERY_NAME.reason : 'only a cookie has a name, and needs one' });
   })

@@ -5,6 +5,7 @@ import { readTemplate } from '../../config-file/placeholder.ts';
 import { quote } from '../../config-file/quote.ts';
 import type { Word } from '../../config-file/word.ts';
 import { parseRate, type RatePeriod } from '../../values/rate.ts';
+import { NAME_TOKEN } from '../../values/token.ts';
 import { faultOfRateKey, LONGEST_KEY } from './key.ts';
 
 export const MAX_LIMITS = 100;
@@ -51,8 +52,7 @@ function readBy(kind: Word, value: Word | undefined, { error }: DirectiveContext
   else if (value === undefined)
     error(kind, `${kind.text} is missing ${kind.text === 'key' ? 'a text' : 'the name of a field'}: write ${FORM}`);
   else if (kind.text === 'key') return readKey(value, error);
-  else if (!/^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,256}$/.test(value.text))
-    error(value, `header ${quote(value.text)}: a header name consists of letters, digits and hyphens`);
+  else if (!NAME_TOKEN.test(value.text)) error(value, `header ${quote(value.text)}: a header name consists of letters, digits and hyphens`);
   else return { header: value.text };
   return null;
 }

@@ -2,6 +2,7 @@ import * as z from 'zod';
 import { conditionSchema } from '../../condition.ts';
 import { LABEL_PREFIX } from '../../name.ts';
 import { MAX_RATE, parseRate } from '../../values/rate.ts';
+import { TOKEN } from '../../values/token.ts';
 import type { PolicyDescription } from '../policy.ts';
 import { MAX_LIMITS, rateLimitDirective } from './directive.ts';
 import { faultOfRateKey, LONGEST_KEY } from './key.ts';
@@ -22,7 +23,7 @@ const limit = z
     header: z
       .string()
       .max(256)
-      .regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/, 'a header name consists of letters, digits and hyphens')
+      .regex(TOKEN, 'a header name consists of letters, digits and hyphens')
       .optional()
       .describe('Counts the requests with the same value of this field together, instead of those of the same client address.'),
     key: z

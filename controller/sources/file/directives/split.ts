@@ -4,6 +4,7 @@ import { quote } from '../../../../shared/config-file/quote.ts';
 import { isMatcher, lineOf, type Word } from '../../../../shared/config-file/word.ts';
 import { MAX_BLOCKS } from '../../../../shared/limits.ts';
 import { MAX_PARTS } from '../../../../shared/share.ts';
+import { NAME_TOKEN } from '../../../../shared/values/token.ts';
 import type { DiagnosticReport } from '../diagnostics/diagnostics.ts';
 import { addBlock, hidingBlock } from './hiding.ts';
 import { type Context, emptyDraft, type HandleDraft, type Rule, type SiteDraft } from './rule.ts';
@@ -55,7 +56,7 @@ export const splitBy: Rule<SiteDraft> = {
     if (by !== 'request' && by !== 'address' && !takesName) return report.error(kind, `split_by ${quote(by)}: write ${BY_FORM}`);
     if (named && !takesName) return report.error(named, `${quote(named.text)} is one argument too many for split_by ${by}`);
     if (!named && by === 'header') return report.error(kind, 'split_by header needs the name of the header');
-    if (named && !/^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,256}$/.test(named.text))
+    if (named && !NAME_TOKEN.test(named.text))
       return report.error(named, `split_by ${by} ${quote(named.text)}: a name consists of letters, digits and hyphens`);
     draft.splitBy = { by, ...(named && { name: named.text }) };
     draft.splitByPlace = name;

@@ -24,17 +24,18 @@ export const headerDirective: Grammar<HeaderPart> = {
   repeats: true,
   matcher: 'before',
   read({ name, args, block }, part, { report }, condition) {
+    const match = condition === null ? {} : { match: condition };
     if (block === null) {
       const [first, ...values] = args;
-      if (first) readHeader('header', { name: first, args: values }, condition, false, part, report);
+      if (first) readHeader('header', { name: first, args: values }, match, part, report);
       return;
     }
     if (block.lines.length === 0) report.error(name, 'the header block is empty: write one <Name> <value> per line, or delete it');
     const isDefer = (line: Directive): boolean => line.name.text === 'defer' && line.args.length === 0;
-    const deferred = block.lines.some(isDefer);
+    const marks = block.lines.some(isDefer) ? { deferred: true as const, ...match } : match;
     for (const line of block.lines) {
       if (line.block) report.error(line.block.open, 'a header line takes no block');
-      if (!isDefer(line)) readHeader('header', line, condition, deferred, part, report);
+      if (!isDefer(line)) readHeader('header', line, marks, part, report);
     }
   },
 };
@@ -44,30 +45,27 @@ export const HEADER_DOWN_FORM = 'header_down [+|-|?]<Name> [<value>|<find> <repl
 
 /** Reads a line of `header_down`. */
 export function readHeaderDown({ args: [name, ...args] }: Directive, part: HeaderPart, report: DirectiveContext['report']): void {
-  if (name) readHeader('header_down', { name, args }, null, false, part, report);
+  if (name) readHeader('header_down', { name, args }, { upstream_only: true }, part, report);
 }
 
 /** Reads one line that changes a response header; `directive` is its name, for errors. */
-export function readHeader(
+function readHeader(
   directive: string,
-  line: Pick<Directive, 'name' | 'args'>,
-  condition: Condition | null,
-  deferred: boolean,
+  { name, args }: Pick<Directive, 'name' | 'args'>,
+  marks: Pick<Header, 'match' | 'deferred' | 'upstream_only'>,
   part: HeaderPart,
   report: DirectiveContext['report'],
 ): void {
-  const ofUpstream = directive === 'header_down';
-  const change = readChange(line.name, line.args, rulesOf(directive, ofUpstream ? '+-?' : '+-?>'), report);
+  const change = readChange(name, args, rulesOf(directive, marks.upstream_only ? '+-?' : '+-?>'), report);
   if (change === undefined) return;
   const { headers = [] } = part;
   const isSame = (other: Header): boolean =>
     other.name.toLowerCase() === change.name.toLowerCase() &&
     other.op === undefined &&
-    (other.match ?? null) === condition &&
-    (other.upstream_only === true) === ofUpstream;
+    other.match === marks.match &&
+    other.upstream_only === marks.upstream_only;
   if (change.op === undefined && headers.some(isSame))
-    report.warn(line.name, `${ofUpstream ? directive : 'header'} ${quote(change.name)} appears twice in this block; the last one wins`);
-  if (headers.length === MAX_HEADERS) return report.error(line.name, `a block has at most ${MAX_HEADERS} headers`);
-  const marks = { ...(deferred && { deferred: true as const }), ...(ofUpstream && { upstream_only: true as const }) };
-  part.headers = [...headers, { ...change, ...marks, ...(condition && { match: condition }) }];
+    report.warn(name, `${directive} ${quote(change.name)} appears twice in this block; the last one wins`);
+  if (headers.length === MAX_HEADERS) return report.error(name, `a block has at most ${MAX_HEADERS} headers`);
+  part.headers = [...headers, { ...change, ...marks }];
 }

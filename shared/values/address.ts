@@ -1,5 +1,6 @@
 import { isIP, isIPv4, isIPv6 } from 'node:net';
 import { accepted, type Branded, type Parsed, refused } from './parsed.ts';
+import { readPort } from './port.ts';
 
 /** An upstream's socket address in its original form: `host:port`, IPv6 in brackets, or `unix/` and the path of a socket. */
 export type Address = Branded<string, 'Address'>;
@@ -16,7 +17,8 @@ export function parseAddress(text: string): Parsed<Address> {
   const { host, port } = splitAddress(text);
   if (host === '') return refused('the host is missing (expected host:port)');
   if (port === '') return refused('the port is missing (expected host:port)');
-  if (!isPort(port)) return refused('a port must be a number from 1 to 65535');
+  const number = readPort(port);
+  if (!number.ok) return number;
   if (text.startsWith('[')) return isIPv6(host) ? accepted(text as Address) : refused('the text in brackets is not an IPv6 address');
   if (host.includes(':')) return refused('an IPv6 address must be in brackets: [::1]:8080');
   if (ONLY_DIGITS_AND_DOTS.test(host))
@@ -67,5 +69,3 @@ export function splitAddress(text: string): { host: string; port: string } {
   const port = text.slice(colon + 1);
   return host.startsWith('[') && host.endsWith(']') ? { host: host.slice(1, -1), port } : { host, port };
 }
-
-const isPort = (text: string): boolean => /^[1-9]\d{0,4}$/.test(text) && Number(text) <= 65_535;

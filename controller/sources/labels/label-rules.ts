@@ -174,8 +174,9 @@ function readDomains(value: string, draft: LabelDraft): string | undefined {
 }
 
 function readPort(value: string, draft: LabelDraft): string | undefined {
-  if (!/^[1-9]\d{0,4}$/.test(value) || Number(value) > 65_535) return 'a port must be a number from 1 to 65535';
-  draft.port = Number(value);
+  const port = readTcpPort(value);
+  if (!port.ok) return port.reason;
+  draft.port = port.value;
   return undefined;
 }
 

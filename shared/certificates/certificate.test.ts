@@ -111,9 +111,9 @@ test('rejects a certificate that is truncated, has no name, is not for servers o
 test('names the files in the reason', async () => {
   const { certificate, privateKey } = await makePair(['a.test']);
   const places = { certificate: '/c/cert.pem', privateKey: '/c/key.pem' };
-  const read = readCertificate(certificate, certificate, places);
+  const read = readCertificate(certificate, certificate, { places });
   assert.match(read.ok ? '' : read.reason, /^\/c\/key\.pem: /);
-  const other = readCertificate('', privateKey, places);
+  const other = readCertificate('', privateKey, { places });
   assert.match(other.ok ? '' : other.reason, /^\/c\/cert\.pem: /);
 });
 

@@ -21,6 +21,12 @@ export type Certificate = {
 };
 
 const MEMBERS: PemOrigins = { certificate: 'certificate', privateKey: 'private_key' };
+export type ReadCertificateOptions = {
+  /** Where the two texts came from; members of a request if absent. */
+  readonly places?: PemOrigins;
+  /** Whether it is refused if it covers no names: true if absent, false for one that is presented for any name. */
+  readonly needsNames?: boolean;
+};
 /** RFC 5280 4.2.1.12: for TLS servers, and for everything. */
 const FOR_SERVERS = new Set(['1.3.6.1.5.5.7.3.1', '2.5.29.37.0']);
 
@@ -28,9 +34,12 @@ const FOR_SERVERS = new Set(['1.3.6.1.5.5.7.3.1', '2.5.29.37.0']);
  * Reads a chain and its private key, both in PEM and possibly in one text. A chain in the wrong order is sorted, and
  * unrelated certificates are dropped. Keys are RSA of 2,048 bits or more, P-256, P-384 or Ed25519. The validity period
  * is not checked. A refusal says which of the `places` is wrong, and what to do.
- * @param needsNames Whether it is refused if it covers no names; not so if it is presented for any name.
  */
-export function readCertificate(chainText: string, keyText: string, places: PemOrigins = MEMBERS, needsNames = true): Parsed<Certificate> {
+export function readCertificate(
+  chainText: string,
+  keyText: string,
+  { places = MEMBERS, needsNames = true }: ReadCertificateOptions = {},
+): Parsed<Certificate> {
   const pair = readKeyPair(chainText, keyText, places);
   if (!pair.ok) return pair;
   const { leaf, count, chain, privateKey } = pair.value;

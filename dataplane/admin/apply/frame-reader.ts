@@ -132,7 +132,7 @@ function addCertificate({ header, certificates }: Draft, { domains, certificate,
   const reject = (reason: string) => void certificates.rejected.push({ domains, reason });
   if (!header.sources.includes(source)) return reject(`its source "${source}" is not one of the frame's`);
   const named = domains.filter((domain) => !isDefaultName(domain));
-  const pair = readCertificate(certificate, private_key, undefined, named.length > 0);
+  const pair = readCertificate(certificate, private_key, { needsNames: named.length > 0 });
   if (!pair.ok) return reject(pair.reason);
   const bare = named.find((domain) => !covers(pair.value.domains, domain));
   if (bare !== undefined) return reject(`certificate: it does not cover ${bare}, only ${pair.value.domains.slice(0, 5).join(', ')}`);

@@ -132,7 +132,7 @@ export class DirectoryIndex {
     if (seen === null && this.isUnmounted) throw new UnreadableNowError(`the file system of ${this.root} is no longer mounted`);
     if (seen === null) return null;
     const { stored, names } = entry;
-    if (names === null || seen.fingerprint !== entry.fingerprint) return goodPair(seen, !isOurs(id));
+    if (names === null || seen.fingerprint !== entry.fingerprint) return goodPair(id, seen);
     const texts = readPairTexts(seen);
     if (!texts.ok) return null;
     const { issuer, serial, notBefore, notAfter } = stored;
@@ -161,9 +161,9 @@ export class DirectoryIndex {
     const { fingerprint } = seen;
     if (ours && lacksMeta(folder)) finishedWriting(folder);
     // What we have stored may be for any name.
-    const read = readPair(seen, !ours);
+    const read = readPair(seen, { needsNames: !ours });
     // If a crash interrupted the write, the remaining files are still under their temporary names.
-    const pair = !read.ok && ours && finishedWriting(folder) ? readPair(seen, !ours) : read;
+    const pair = !read.ok && ours && finishedWriting(folder) ? readPair(seen, { needsNames: !ours }) : read;
     if (!pair.ok) {
       const last = ours ? null : before;
       return { fingerprint, stored: last?.stored ?? null, pair: last?.pair ?? null, names: null, reason: pair.reason };
@@ -241,8 +241,8 @@ function finishedWriting(folder: string): boolean {
   }
 }
 
-function goodPair(seen: PairFiles, needsNames: boolean): Certificate | null {
-  const read = readPair(seen, needsNames);
+function goodPair(id: string, seen: PairFiles): Certificate | null {
+  const read = readPair(seen, { needsNames: !isOurs(id) });
   if (!read.ok) return null;
   const { asWritten: _, ...certificate } = read.value;
   return certificate;

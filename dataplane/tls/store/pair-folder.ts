@@ -1,7 +1,7 @@
 import { existsSync, lstatSync, readdirSync, readFileSync, renameSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import * as z from 'zod';
-import { type Certificate, readCertificate } from '../../../shared/certificates/certificate.ts';
+import { type Certificate, type ReadCertificateOptions, readCertificate } from '../../../shared/certificates/certificate.ts';
 import { accepted, type Parsed, refused } from '../../../shared/values/parsed.ts';
 import { discard, makePrivateFolder, syncFolder, writePrivate } from './private-file.ts';
 
@@ -95,6 +95,9 @@ const PASSING: ReadonlySet<string> = new Set(['EMFILE', 'ENFILE', 'ENOMEM', 'EAG
 /** A file that can't be read at the moment. What it contains is unknown, so what is known of it stays in use, and it is read again later. */
 export class UnreadableNowError extends Error {}
 
+/** The same because of its permissions, until someone corrects them. */
+class DeniedError extends UnreadableNowError {}
+
 /** Reads the two files. The refusal names the file. @throws UnreadableNowError */
 export function readPairTexts({ chainPath, keyPath }: PairPaths): Parsed<Pick<Certificate, 'chain' | 'privateKey'>> {
   const chain = readText(chainPath);
@@ -103,17 +106,18 @@ export function readPairTexts({ chainPath, keyPath }: PairPaths): Parsed<Pick<Ce
   return key.ok ? accepted({ chain: chain.value, privateKey: key.value }) : key;
 }
 
-/** Reads and validates the pair. The refusal names the file. `needsNames` is whether it must cover names. @throws UnreadableNowError */
-export function readPair(seen: PairPaths, needsNames = true): Parsed<Certificate & { readonly asWritten: boolean }> {
+/** Reads and validates the pair. The refusal names the file. @throws UnreadableNowError */
+export function readPair(
+  seen: PairPaths,
+  options: Pick<ReadCertificateOptions, 'needsNames'> = {},
+): Parsed<Certificate & { readonly asWritten: boolean }> {
   const texts = readPairTexts(seen);
   if (!texts.ok) return texts;
   const { chain, privateKey } = texts.value;
-  const read = readCertificate(chain, privateKey, { certificate: seen.chainPath, privateKey: seen.keyPath }, needsNames);
+  const places = { certificate: seen.chainPath, privateKey: seen.keyPath };
+  const read = readCertificate(chain, privateKey, { ...options, places });
   return read.ok ? accepted({ ...read.value, asWritten: read.value.chain === chain && read.value.privateKey === privateKey }) : read;
 }
-
-/** The same because of its permissions, until someone corrects them. */
-class DeniedError extends UnreadableNowError {}
 
 const DENIED: ReadonlySet<string> = new Set(['EACCES', 'EPERM']);
 const REASONS: Readonly<Record<string, string>> = {

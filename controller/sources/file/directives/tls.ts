@@ -44,7 +44,7 @@ function readPair(certificate: Word, key: Word, draft: SiteDraft, { report, text
   const [chainText, keyText] = texts;
   if (chainText == null || keyText == null) return;
   const places = { certificate: quote(certificate.text), privateKey: quote(key.text) };
-  const read = readCertificate(chainText, keyText, places);
+  const read = readCertificate(chainText, keyText, { places });
   if (!read.ok) return report.error(read.reason.startsWith(`${places.privateKey}:`) ? key : certificate, `tls ${read.reason}`);
   draft.pair = { word: certificate, pair: read.value };
   warnOfTimes(certificate, read.value, now, report);

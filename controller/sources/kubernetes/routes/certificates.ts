@@ -114,7 +114,8 @@ const known = new WeakMap<TlsSecret, Parsed<Certificate>>();
 export function readSecret(secret: TlsSecret): Parsed<Certificate> {
   const before = known.get(secret);
   if (before) return before;
-  const read = readCertificate(secret.certificate, secret.privateKey, { certificate: 'tls.crt', privateKey: 'tls.key' }, false);
+  const places = { certificate: 'tls.crt', privateKey: 'tls.key' };
+  const read = readCertificate(secret.certificate, secret.privateKey, { places, needsNames: false });
   const isTooLong = read.ok && Math.max(read.value.chain.length, read.value.privateKey.length) > MAX_PEM;
   const result = isTooLong ? refused(`tls.crt: the chain or its key is longer than ${MAX_PEM} characters`) : read;
   known.set(secret, result);

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { Roots } from '../shared/api/admin-address.ts';
+import { readAuthorities } from '../shared/certificates/authorities.ts';
 import type { Flag, Flags } from '../shared/runtime/flags.ts';
-import { readAuthorities } from '../shared/upstreams/transport.ts';
 import { accepted, type Parsed, refused } from '../shared/values/parsed.ts';
 
 const NAME = 'dataplane-ca';

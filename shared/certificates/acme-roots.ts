@@ -1,5 +1,5 @@
-import { readAuthorities } from '../upstreams/transport.ts';
 import { type Parsed, refused } from '../values/parsed.ts';
+import { readAuthorities } from './authorities.ts';
 
 /** Characters. Globals are passed to a starting data plane in an environment variable, which is limited to 128 KB. */
 const MAX = 65_536;

@@ -1,7 +1,6 @@
-import { X509Certificate } from 'node:crypto';
 import { accepted, type Parsed, refused } from '../values/parsed.ts';
 import { remembered } from '../values/remembered.ts';
-import { pemBlocks } from './pem.ts';
+import { certificatesIn, textOf } from './authorities.ts';
 
 /** A larger file (characters) must be a mistake: even a bundle of all public authorities is smaller. */
 export const MAX_AUTHORITIES_LENGTH = 262_144;
@@ -23,27 +22,11 @@ export function readClientAuthorities(text: string): Parsed<ClientAuthorities> {
 const MAX_REMEMBERED = 32;
 
 const authoritiesIn = remembered((text): Parsed<ClientAuthorities> => {
-  const blocks = pemBlocks(text);
-  if (!blocks.ok) return blocks;
-  const certificates = blocks.value.filter(({ label }) => label === 'CERTIFICATE');
-  if (certificates.length === 0) return refused('it contains no certificate (PEM: -----BEGIN CERTIFICATE-----)');
-  let notAfter = Number.POSITIVE_INFINITY;
-  let roots = 0;
-  for (const [index, block] of certificates.entries()) {
-    const certificate = certificateOf(block.text);
-    if (certificate === null) return refused(`certificate ${index + 1} can't be read; export it again`);
-    notAfter = Math.min(notAfter, certificate.validToDate.getTime());
-    if (certificate.issuer === certificate.subject) roots++;
-  }
-  if (roots === 0) return refused('it contains no root, so no client certificate can be verified; add the self-signed root certificate');
-  return accepted({ text: certificates.map((block) => block.text).join(''), count: certificates.length, notAfter });
+  const certificates = certificatesIn(text);
+  if (!certificates.ok) return certificates;
+  const all = certificates.value;
+  if (all.every(({ parsed }) => parsed.issuer !== parsed.subject))
+    return refused('it contains no root, so no client certificate can be verified; add the self-signed root certificate');
+  const notAfter = Math.min(...all.map(({ parsed }) => parsed.validToDate.getTime()));
+  return accepted({ text: textOf(all), count: all.length, notAfter });
 }, MAX_REMEMBERED);
-
-function certificateOf(text: string): X509Certificate | null {
-  try {
-    return new X509Certificate(text);
-  } catch {
-    // The library's error is not readable.
-    return null;
-  }
-}

@@ -1,15 +1,8 @@
 import * as z from 'zod';
+import { MAX_CA_TEXT, readAuthorities } from '../certificates/authorities.ts';
 import { type ClientPair, readClientPair } from '../certificates/client-pair.ts';
 import { readBy } from '../values/read-by.ts';
-import {
-  MAX_ANSWER_SECS,
-  MAX_CA_TEXT,
-  MAX_DIAL_SECS,
-  RESPONSE_HEADER_BYTES,
-  readAuthorities,
-  readServerName,
-  type TransportSpec,
-} from './transport.ts';
+import { MAX_ANSWER_SECS, MAX_DIAL_SECS, RESPONSE_HEADER_BYTES, readServerName, type TransportSpec } from './transport.ts';
 
 const PLACES = { certificate: 'certificate', privateKey: 'private_key' };
 

@@ -1,13 +1,9 @@
-import { createHash, X509Certificate } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import { isIP } from 'node:net';
 import type { ClientPair } from '../certificates/client-pair.ts';
-import { pemBlocks } from '../certificates/pem.ts';
 import { type Domain, parseDomain } from '../values/host.ts';
-import { accepted, type Parsed, refused } from '../values/parsed.ts';
-import { remembered } from '../values/remembered.ts';
+import { type Parsed, refused } from '../values/parsed.ts';
 
-/** Enough for any set of private authorities (characters). */
-export const MAX_CA_TEXT = 65_536;
 /** The longest time limit for a target (s); 0 means no limit. */
 export const MAX_ANSWER_SECS = 86_400;
 export const MAX_DIAL_SECS = 60;
@@ -43,34 +39,6 @@ export function readServerName(text: string): Parsed<Domain> {
   if (isIP(text) !== 0) return refused('this is an IP address; a server name must be a DNS name');
   if (text.startsWith('*')) return refused('this is a wildcard; a server name must be a single DNS name');
   return parseDomain(text);
-}
-
-/** Reads authorities' certificates in PEM. Everything else in the file is dropped, so that a private key never leaves it. */
-export function readAuthorities(text: string): Parsed<string> {
-  if (text.length > MAX_CA_TEXT) return refused(`more than ${MAX_CA_TEXT} characters; include only the authorities that are needed`);
-  return authoritiesIn(text);
-}
-
-/** The blocks of many routes can have the same. */
-const MAX_REMEMBERED = 256;
-
-const authoritiesIn = remembered((text): Parsed<string> => {
-  const blocks = pemBlocks(text);
-  if (!blocks.ok) return blocks;
-  const certificates = blocks.value.filter(({ label }) => label === 'CERTIFICATE');
-  if (certificates.length === 0) return refused('it contains no certificate (PEM: -----BEGIN CERTIFICATE-----)');
-  const unreadable = certificates.findIndex((block) => !isCertificate(block.text));
-  if (unreadable >= 0) return refused(`certificate ${unreadable + 1} can't be read; export it again`);
-  return accepted(certificates.map((block) => block.text).join(''));
-}, MAX_REMEMBERED);
-
-function isCertificate(text: string): boolean {
-  try {
-    return new X509Certificate(text).raw.length > 0;
-  } catch {
-    // The library's error is a code that would not help a user.
-    return false;
-  }
 }
 
 /**

@@ -1,3 +1,4 @@
+import { readAuthorities } from '../../../../shared/certificates/authorities.ts';
 import { readClientPair } from '../../../../shared/certificates/client-pair.ts';
 import { type Directive, firstOf } from '../../../../shared/config-file/directive.ts';
 import { quote } from '../../../../shared/config-file/quote.ts';
@@ -6,7 +7,6 @@ import {
   MAX_ANSWER_SECS,
   MAX_DIAL_SECS,
   RESPONSE_HEADER_BYTES,
-  readAuthorities,
   readServerName,
   type TransportSpec,
 } from '../../../../shared/upstreams/transport.ts';

@@ -25,7 +25,8 @@ const PIECE = 65_536;
 /** Events that a push task reports. */
 export type PushEvent =
   | { readonly kind: 'applied'; readonly applied: Applied; readonly whole: boolean; readonly state: DesiredState }
-  | { readonly kind: 'unchanged' /** It needs no frame: the data plane serves it already. */; readonly state: DesiredState }
+  /** The state needs no frame: the data plane serves it already. */
+  | { readonly kind: 'unchanged'; readonly state: DesiredState }
   | { readonly kind: 'refused'; readonly error: string }
   /** `away`: it could not be reached. */
   | { readonly kind: 'disconnected'; readonly reason: string; readonly away: boolean }

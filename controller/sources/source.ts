@@ -69,13 +69,13 @@ export type ServedSnapshot = {
   readonly refused: ReadonlyMap<string, string>;
 };
 
-/** The data plane's messages that sources may need. */
+/**
+ * The data plane's messages that sources may need: it acknowledged a revision, the first of which has the addresses of its interfaces, or it
+ * found a target up or down.
+ */
 export type DataplaneEvent = { readonly dataplane: string } & (
-  | {
-      /** It acknowledged a revision; its first answer names the addresses of its interfaces. */ readonly kind: 'applied';
-      readonly applied: Applied;
-    }
-  | ({ /** It found a target up or down. */ readonly kind: 'upstream' } & TargetReport)
+  | { readonly kind: 'applied'; readonly applied: Applied }
+  | ({ readonly kind: 'upstream' } & TargetReport)
 );
 
 /** Whether a condition is met, why, and since when (RFC 3339). */

@@ -1,5 +1,5 @@
 import type { PoolOptions } from './pool-options.ts';
-import { whyNotSo } from './transport.ts';
+import { faultOfTransport } from './transport.ts';
 
 /** The targets of a site or of one of its blocks, with their options. */
 export type PoolSpec<U> = { readonly upstreams: readonly U[]; readonly tls: boolean } & PoolOptions;
@@ -84,7 +84,7 @@ export function transportProblem<U>(route: Pooled<U>): { readonly member: string
   ];
   for (const { member, pool } of pools) {
     // Without targets the transport is not used.
-    const reason = pool?.transport != null && pool.upstreams.length > 0 ? whyNotSo(pool.transport, pool.tls) : null;
+    const reason = pool?.transport != null && pool.upstreams.length > 0 ? faultOfTransport(pool.transport, pool.tls) : null;
     if (reason !== null) return { member, reason };
   }
   return null;

@@ -57,7 +57,7 @@ export function transportName(transport: TransportSpec | null | undefined): stri
 const fingerprint = (text: string): string => createHash('sha256').update(text).digest('hex').slice(0, 32);
 
 /** Why a pool can't use this transport; null if it can. `tls`: whether the pool uses TLS. */
-export function whyNotSo(
+export function faultOfTransport(
   { protocol, server_name: name, ca, insecure, client_certificate: own }: TransportSpec,
   tls: boolean,
 ): string | null {

@@ -57,7 +57,7 @@ export function desire(views: ReadonlyMap<string, SourceView>): Desired {
     if (!listing) continue;
     settings = joined(settings, listing.settings);
     for (const problem of listing.problems) problems.push(problem);
-    for (const certificate of listing.certificates ?? []) bring(certificates, source, certificate);
+    for (const certificate of listing.certificates ?? []) addCertificate(certificates, source, certificate);
     for (const route of listing.routes) {
       const problem = claim(winners, source, route);
       if (problem) problems.push(problem);
@@ -66,9 +66,9 @@ export function desire(views: ReadonlyMap<string, SourceView>): Desired {
   const routes = new Map([...winners].sort(([a], [b]) => (a < b ? -1 : 1)));
   const listed = sources.filter((source) => views.get(source)?.listing).sort();
   const known = [...sources].sort();
-  const told = { routes, certificates, settings, listed, sources: known, problems };
+  const content = { routes, certificates, settings, listed, sources: known, problems };
   const texts = [...certificates.values()].map(({ text }) => text);
-  return { ...told, fingerprint: fingerprint(routes, settings, listed, known, problems, texts) };
+  return { ...content, fingerprint: fingerprint(routes, settings, listed, known, problems, texts) };
 }
 
 /** If several sources have globals, those of the first one apply. */
@@ -101,7 +101,7 @@ function claim(winners: Map<string, DesiredRoute>, source: string, route: RouteS
 export const certificateKey = (domains: readonly string[]): string => [...domains].sort().join();
 
 /** One certificate per set of domains, from the source with precedence. */
-function bring(certificates: Map<string, DesiredCertificate>, source: string, certificate: SourceCertificate): void {
+function addCertificate(certificates: Map<string, DesiredCertificate>, source: string, certificate: SourceCertificate): void {
   const domains = [...certificate.domains].sort();
   const key = certificateKey(domains);
   if (!certificates.has(key)) certificates.set(key, { domains, source, text: canonical({ ...certificate, domains, source }) });

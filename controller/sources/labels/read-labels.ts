@@ -57,7 +57,7 @@ export function readLabels(labels: Readonly<Record<string, string>>, form: Label
     else readOne(draftOf(drafts, place.site), label, place, (labels[label] ?? '').trim());
   }
   const all = [...drafts.values()].sort((a, b) => ((a.site ?? '') < (b.site ?? '') ? -1 : 1));
-  const harmless = unknown.filter((label) => !spoils(label, labels[label] ?? '', drafts, prefix));
+  const harmless = unknown.filter((label) => !refuseUnprotected(label, labels[label] ?? '', drafts, prefix));
   for (const { site, domains, reasons } of all)
     if (needsDomain && domains.length === 0 && reasons.length === 0)
       addReason(reasons, oneLine(`${prefix}${site === null ? '' : `${site}.`}domain is missing: set it to the domain of the site`));
@@ -66,13 +66,11 @@ export function readLabels(labels: Readonly<Record<string, string>>, form: Label
   return {
     sites: all.filter(({ reasons }) => reasons.length === 0),
     bad: all.filter(({ reasons }) => reasons.length > 0),
-    warnings: [
-      ...harmless.map((label) => ({
-        code: 'unknown_label' as const,
-        domain: firstDomain,
-        message: oneLine(`${label} is not a Sluice label${suggestion(label, prefix)}`),
-      })),
-    ],
+    warnings: harmless.map((label) => ({
+      code: 'unknown_label' as const,
+      domain: firstDomain,
+      message: oneLine(`${label} is not a Sluice label${suggestion(label, prefix)}`),
+    })),
   };
 }
 
@@ -91,17 +89,18 @@ function tooLong(prefix: string): ReadLabels {
 }
 
 /**
- * Whether an unknown label means a protection, in which case its site is not served. It affects every site if it names none that exists.
+ * Refuses the site of an unknown label that means a protection, or every site if it names none that exists.
+ * @returns whether there was one to refuse.
  */
-function spoils(label: string, value: string, drafts: ReadonlyMap<string | null, Draft>, prefix: string): boolean {
+function refuseUnprotected(label: string, value: string, drafts: ReadonlyMap<string | null, Draft>, prefix: string): boolean {
   const protection = protectionOf(label.slice(prefix.length), value.trim());
   if (protection === undefined) return false;
   const own = drafts.get(protection.site);
-  const spoilt = own === undefined ? [...drafts.values()] : [own];
+  const open = own === undefined ? [...drafts.values()] : [own];
   // The value may contain a password.
   const reason = oneLine(`${label} is not a Sluice label, and the site would be open without what it means: ${protection.advice}`);
-  for (const { reasons } of spoilt) addReason(reasons, reason);
-  return spoilt.length > 0;
+  for (const { reasons } of open) addReason(reasons, reason);
+  return open.length > 0;
 }
 
 type LabelName = { readonly site: string | null; readonly word: string; readonly header: string | null };

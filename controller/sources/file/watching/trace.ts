@@ -33,7 +33,7 @@ type Walk = {
   /** Keys of directories by path. */
   readonly keys: Map<string, string>;
   /** The resolved paths of directories; null for those that do not exist. */
-  readonly led: Map<string, string | null>;
+  readonly resolved: Map<string, string | null>;
 };
 
 /**
@@ -41,7 +41,7 @@ type Walk = {
  * thirty times that with promises.
  */
 export function trace(paths: readonly string[]): FileTrace {
-  const walk: Walk = { directories: new Map(), keys: new Map(), led: new Map() };
+  const walk: Walk = { directories: new Map(), keys: new Map(), resolved: new Map() };
   const found = new Map<string, Traced>();
   for (const path of paths) found.set(path, tracePath(resolve(path), walk));
   return { found, directories: walk.directories };
@@ -75,14 +75,14 @@ function follow(path: string, walk: Walk, links: number): Traced {
 /** The directory that a path leads to, following links; null if there is none. Links on the way are added to the watched directories. */
 function directoryOf(path: string, walk: Walk, links: number): string | null {
   if (path === parse(path).root) return path;
-  const known = walk.led.get(path);
+  const known = walk.resolved.get(path);
   if (known !== undefined) return known;
-  const led = lead(path, walk, links);
-  walk.led.set(path, led);
-  return led;
+  const directory = resolveDirectory(path, walk, links);
+  walk.resolved.set(path, directory);
+  return directory;
 }
 
-function lead(path: string, walk: Walk, links: number): string | null {
+function resolveDirectory(path: string, walk: Walk, links: number): string | null {
   const parent = directoryOf(dirname(path), walk, links);
   if (parent === null || links > MAX_LINKS) return null;
   const at = join(parent, basename(path));

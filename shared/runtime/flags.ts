@@ -44,19 +44,23 @@ const SWITCH_WORDS: ReadonlyMap<string, boolean> = new Map([
   ['false', false],
 ]);
 
+type Fail = (what: string) => never;
+type Environment = Readonly<Record<string, string | undefined>>;
+
 /** @throws UsageError naming the flag or variable and what it accepts. */
-export function readFlags(
-  command: string,
-  table: readonly Flag[],
-  argv: readonly string[],
-  env: Readonly<Record<string, string | undefined>>,
-): Flags {
+export function readFlags(command: string, table: readonly Flag[], argv: readonly string[], env: Environment): Flags {
+  const fail: Fail = (what) => {
+    throw new UsageError(`${NAME} ${command}: ${what}`);
+  };
+  const flags = readArguments(table, argv, fail);
+  if (!flags.help) addVariables(flags.given, table, env, fail);
+  return flags;
+}
+
+function readArguments(table: readonly Flag[], argv: readonly string[], fail: Fail): Flags & { readonly given: Map<string, FlagValue> } {
   const byName = new Map(table.map((flag) => [flag.name, flag]));
   const given = new Map<string, FlagValue>();
   const positionals: string[] = [];
-  const fail = (what: string): never => {
-    throw new UsageError(`${NAME} ${command}: ${what}`);
-  };
   for (let at = 0; at < argv.length; at++) {
     const word = argv[at] as string;
     if (word === '--help' || word === '-h') return { given, positionals, help: true };
@@ -73,30 +77,29 @@ export function readFlags(
     const flag = word.startsWith('--') ? byName.get(name) : undefined;
     if (!flag) return fail(unknownFlag(word, table));
     if (flag.unavailable) return fail(`--${name} is not available yet`);
-    let text: string | undefined = equals < 0 ? undefined : word.slice(equals + 1);
-    if (flag.kind === 'switch') {
-      const value = SWITCH_WORDS.get(text ?? 'true');
-      if (value === undefined) return fail(`--${name} takes true or false, not "${text}"`);
-      given.set(name, { value, origin: 'flag' });
-      continue;
-    }
     const next = argv[at + 1];
-    if (text === undefined && next !== undefined && !next.startsWith('--')) {
-      text = next;
-      at++;
-    }
-    if (text === undefined || text === '') {
-      if (flag.kind === 'optional' && text === undefined) given.set(name, { value: true, origin: 'flag' });
-      else return fail(`--${name} needs a value (${flag.placeholder ?? 'VALUE'})`);
-      continue;
-    }
-    const value = readValue(flag, `--${name}`, text, fail);
+    const isNextItsValue = equals < 0 && flag.kind !== 'switch' && next !== undefined && !next.startsWith('--');
+    if (isNextItsValue) at++;
+    const value = readArgument(flag, isNextItsValue ? next : equals < 0 ? undefined : word.slice(equals + 1), fail);
     const earlier = given.get(name)?.value;
     given.set(name, {
       value: flag.kind === 'list' ? [...((earlier as unknown[] | undefined) ?? []), ...(value as unknown[])] : value,
       origin: 'flag',
     });
   }
+  return { given, positionals, help: false };
+}
+
+/** The value of a flag on the command line; `text` is undefined if none is written. */
+function readArgument(flag: Flag, text: string | undefined, fail: Fail): unknown {
+  const { name, kind, placeholder = 'VALUE' } = flag;
+  if (kind === 'switch') return SWITCH_WORDS.get(text ?? 'true') ?? fail(`--${name} takes true or false, not "${text}"`);
+  if (kind === 'optional' && text === undefined) return true;
+  return text === undefined || text === '' ? fail(`--${name} needs a value (${placeholder})`) : readValue(flag, `--${name}`, text, fail);
+}
+
+/** Flags of the command line take precedence, but a wrong variable is an error all the same. */
+function addVariables(given: Map<string, FlagValue>, table: readonly Flag[], env: Environment, fail: Fail): void {
   for (const flag of table) {
     const variable = variableOf(flag.name);
     const text = env[variable];
@@ -104,12 +107,11 @@ export function readFlags(
     const value = readVariable(flag, variable, text, fail);
     if (!given.has(flag.name)) given.set(flag.name, { value, origin: 'environment' });
   }
-  return { given, positionals, help: false };
 }
 
 export const variableOf = (flag: string): string => `${ENV_PREFIX}${flag.toUpperCase().replaceAll('-', '_')}`;
 
-function readVariable(flag: Flag, variable: string, text: string, fail: (what: string) => never): unknown {
+function readVariable(flag: Flag, variable: string, text: string, fail: Fail): unknown {
   if (flag.unavailable) return fail(`${variable} is set, but --${flag.name} is not available yet`);
   const word = SWITCH_WORDS.get(text);
   if (flag.kind === 'switch') return word ?? fail(`${variable} takes 1, true, 0 or false, not "${text}"`);
@@ -117,7 +119,7 @@ function readVariable(flag: Flag, variable: string, text: string, fail: (what: s
   return readValue(flag, variable, text, fail);
 }
 
-function readValue(flag: Flag, given: string, text: string, fail: (what: string) => never): unknown {
+function readValue(flag: Flag, given: string, text: string, fail: Fail): unknown {
   const read = (part: string): unknown => {
     if (!flag.parse) return part;
     const parsed = flag.parse(part);

@@ -10,7 +10,7 @@ import { inUse } from '../shared/runtime/process/port-holder.ts';
 import type { Random } from '../shared/runtime/random.ts';
 import type { ControllerSettings } from './flags.ts';
 import { type PushEvent, Pusher } from './push/pusher.ts';
-import { createReconciler } from './reconcile/reconciler.ts';
+import { createReconciler, type Reconciler } from './reconcile/reconciler.ts';
 import { ServedSnapshots } from './reconcile/served.ts';
 import { keepRunning } from './reconcile/source-task.ts';
 import type { Snapshot, Source } from './sources/source.ts';
@@ -62,23 +62,8 @@ export async function startController(
     },
   });
 
-  const acceptSnapshot = (source: Source, snapshot: Snapshot, isConfirmed = false): readonly string[] => {
-    const errors = snapshot.kind === 'failed' ? snapshot.errors : [];
-    if (source.reload) report.reloaded(errors);
-    if (isConfirmed) reconciler.acceptConfirmed(snapshot);
-    else reconciler.accept(snapshot);
-    return errors;
-  };
-  const reloadOne = async (source: Source): Promise<readonly string[]> => {
-    if (!source.reload) {
-      source.relist();
-      return [];
-    }
-    const errors = acceptSnapshot(source, await source.reload(), true);
-    if (errors.length === 0) await reconciler.settled(source.name);
-    return errors;
-  };
-  const reload = async () => (await Promise.all(sources.map(reloadOne))).flat();
+  const intake = { reconciler, report };
+  const reload = async () => (await Promise.all(sources.map((source) => reloadOne(source, intake)))).flat();
 
   const conditions = {
     get version() {
@@ -86,26 +71,24 @@ export async function startController(
     },
     list: () => report.objects.routes(),
   };
+  const identity = { controller: settings.id, epoch: startedAt, reload: sources.some((source) => source.reload) };
   const pushers = settings.dataplanes.map((address) => {
     const dataplane = formatAdminAddress(address);
     const record = createPushRecorder(dataplane, report, log);
     const watch = (event: PushEvent) => {
       record(event);
-      if (event.kind === 'applied') served.applied(dataplane, event);
-      else if (event.kind === 'unchanged') served.unchanged(dataplane, event.state);
-      else if (event.kind === 'disconnected') served.disconnected(dataplane);
+      noteServed(served, dataplane, event);
       // The conditions of routes depend on the health of their targets.
       if (event.kind === 'upstream') for (const pusher of pushers) pusher.wake();
       if (event.kind === 'applied' || event.kind === 'upstream') for (const source of sources) source.hear?.({ ...event, dataplane });
     };
-    const identity = { controller: settings.id, epoch: startedAt, reload: sources.some((source) => source.reload) };
     return new Pusher({ address, token, clock, random, identity, state: () => reconciler.state(), reload, watch, conditions });
   });
   if (sources.some(({ awaitsDataplane }) => awaitsDataplane)) reconciler.startEmpty();
 
   const keeping = { clock, random, log, signal: stopping.signal };
   const tasks = [
-    ...sources.map((source) => keepRunning(source, (snapshot) => acceptSnapshot(source, snapshot), keeping)),
+    ...sources.map((source) => keepRunning(source, (snapshot) => accept(source, snapshot, intake), keeping)),
     ...pushers.map((pusher) => pusher.run(stopping.signal)),
   ];
   log.info({ config: settings.config, dataplanes: pushers.map(({ address }) => address), status: status.address }, 'controller started');
@@ -118,6 +101,36 @@ export async function startController(
       await Promise.all([...tasks, status.close()]);
     },
   };
+}
+
+/** Where the snapshots of sources go. */
+type Intake = { readonly reconciler: Reconciler; readonly report: Report };
+
+function accept(source: Source, snapshot: Snapshot, { reconciler, report }: Intake): void {
+  if (source.reload) report.reloaded(errorsOf(snapshot));
+  reconciler.accept(snapshot);
+}
+
+/** @returns the errors of a source that can be reloaded; none if its content is in the desired state. Others are listed again soon. */
+async function reloadOne(source: Source, { reconciler, report }: Intake): Promise<readonly string[]> {
+  if (!source.reload) {
+    source.relist();
+    return [];
+  }
+  const snapshot = await source.reload();
+  const errors = errorsOf(snapshot);
+  report.reloaded(errors);
+  reconciler.acceptConfirmed(snapshot);
+  if (errors.length === 0) await reconciler.settled(source.name);
+  return errors;
+}
+
+const errorsOf = (snapshot: Snapshot): readonly string[] => (snapshot.kind === 'failed' ? snapshot.errors : []);
+
+function noteServed(served: ServedSnapshots, dataplane: string, event: PushEvent): void {
+  if (event.kind === 'applied') served.applied(dataplane, event);
+  else if (event.kind === 'unchanged') served.unchanged(dataplane, event.state);
+  else if (event.kind === 'disconnected') served.disconnected(dataplane);
 }
 
 type Pages = Pick<Parameters<typeof listenStatus>[0], 'report' | 'token' | 'clock' | 'log' | 'uptimeSecs'>;

@@ -43,7 +43,7 @@ const gistOf = (reason: string): string | undefined => reason.split(': ', 1)[0];
 /** Changes within this time are translated together: a rollout changes many objects (ms). */
 const QUIET_MS = 20;
 
-/** Ingresses and annotated Services of a cluster as a source of routes. Nothing is listed until every kind of object has been. */
+/** A cluster as a source of routes: its Ingresses, Gateways and annotated Services. Nothing is listed until every kind of object has been. */
 export function createKubernetesSource(options: KubernetesSourceOptions): Source {
   const { settings, clock, random, log, pod = null, readDirective, open } = options;
   const openApi = open ?? (() => openCluster({ kubeconfig: settings.kubeconfig, clock }));

@@ -1,5 +1,5 @@
 import fs from 'node:fs';
-import { type Mock, mock } from 'node:test';
+import { mock } from 'node:test';
 
 /** Operations on disks that a test can make slow or let fail, by their path or descriptor. */
 type Operation = 'open' | 'read' | 'fstat' | 'opendir' | 'lstat';
@@ -9,7 +9,8 @@ type Callback = (error: NodeJS.ErrnoException | null, ...values: readonly unknow
 export class OddDisk {
   /** Operations that hang. */
   held = 0;
-  private readonly mocks: Mock<(...args: never[]) => unknown>[] = [];
+  /** Give node:fs its own functions back. */
+  private readonly restores: (() => void)[] = [];
   private readonly releases: (() => void)[] = [];
 
   /** These operations fail with this code. `about` gets the path or descriptor. */
@@ -35,7 +36,8 @@ export class OddDisk {
     const replaced = function (this: fs.Dir, done: Callback): void {
       hold(() => original.call(this, done));
     };
-    this.mocks.push(mock.method(fs.Dir.prototype, 'read', replaced as never) as unknown as Mock<(...args: never[]) => unknown>);
+    const mocked = mock.method(fs.Dir.prototype, 'read', replaced as never);
+    this.restores.push(() => mocked.mock.restore());
   }
 
   release(): void {
@@ -45,7 +47,7 @@ export class OddDisk {
 
   /** From now on, everything works again. */
   [Symbol.dispose](): void {
-    for (const one of this.mocks.splice(0)) one.mock.restore();
+    for (const restore of this.restores.splice(0)) restore();
     this.release();
   }
 
@@ -54,13 +56,15 @@ export class OddDisk {
     about: (of: string | number) => boolean,
     act: (done: Callback, run: (done: Callback) => void) => void,
   ) {
-    const original = fs[operation] as unknown as (...args: unknown[]) => void;
+    const method = fs[operation];
+    const original = (...args: unknown[]): void => Reflect.apply(method, fs, args);
     const replaced = (...args: unknown[]): void => {
       const done = args.at(-1) as Callback;
       if (!about(args[0] as string | number)) return original(...args);
       act(done, (then) => original(...args.slice(0, -1), then));
     };
-    this.mocks.push(mock.method(fs, operation, replaced as never) as unknown as Mock<(...args: never[]) => unknown>);
+    const mocked = mock.method(fs, operation, replaced as never);
+    this.restores.push(() => mocked.mock.restore());
   }
 }
 

@@ -102,7 +102,7 @@ const FIELDS =
 async function alone(): Promise<Figure[]> {
   const ledger = createLedger(1);
   const clock = systemClock;
-  const tools = {
+  const tools: PolicyTools = {
     now: () => Date.now(),
     rates: ledger.rates,
     countries: new Countries(openCountryDatabase(memoryLog()), memoryLog()),
@@ -120,8 +120,9 @@ async function alone(): Promise<Figure[]> {
       compare: async () => true,
     }),
     https: SETTINGS.https,
+    httpsPorts: [],
     isProvided: () => false,
-  } as unknown as PolicyTools;
+  };
   const fastest = async (route: object, fields: readonly string[] = []): Promise<number> => {
     const read = readAppliedRoute({ domain: 'a', upstream: '127.0.0.1:1', tls: false, ...route });
     if ('problem' in read) throw new Error(read.problem.reason);

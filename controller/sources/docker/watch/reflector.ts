@@ -11,7 +11,7 @@ import { isStopSignal } from './stop-signals.ts';
 /** The length of a session (ms); the next one subscribes and lists again, even if the last stream still works. */
 export const RESYNC_MS = 60_000;
 /** The time between rounds of requests caused by events (ms): many events cause few rounds, a single one is handled at once. */
-export const SYNC_INTERVAL_MS = 20;
+const SYNC_INTERVAL_MS = 20;
 /** An engine that failed and now has none of our containers is queried again after this time before the list counts (ms). */
 export const SECOND_LISTING_MS = 5_000;
 /** How many events are remembered; engines repeat at most the last 256. */

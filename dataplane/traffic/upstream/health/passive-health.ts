@@ -4,7 +4,7 @@ import { EJECTED_SECS, FAILURES_TO_EJECT } from '../../../ledger/targets.ts';
 import type { Exchange, PassiveHealth } from '../../exchange/exchange.ts';
 
 /** For pools that say nothing about it. */
-export const USUAL_PASSIVE_HEALTH: PassiveHealth = {
+const USUAL_PASSIVE_HEALTH: PassiveHealth = {
   fails: FAILURES_TO_EJECT,
   outSecs: EJECTED_SECS,
   failing: null,
@@ -27,7 +27,7 @@ export function passiveHealthOf(spec: PassiveHealthSpec | null | undefined): Pas
 }
 
 /** Statuses such as 503, and classes such as 5xx. */
-export const statusSet = (words: readonly (string | number)[]): ReadonlySet<number> =>
+const statusSet = (words: readonly (string | number)[]): ReadonlySet<number> =>
   new Set(
     words
       .map(String)

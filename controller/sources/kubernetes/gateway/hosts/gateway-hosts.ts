@@ -16,9 +16,9 @@ import type { Hostname } from './hostnames.ts';
 import { type PlaceCondition, placeConditions } from './place-conditions.ts';
 
 /** The room for the blocks of Gateways in the route of a host. The other half is for Ingresses and Services. */
-export const MAX_GATEWAY_BLOCKS = MAX_BLOCKS / 2;
+const MAX_GATEWAY_BLOCKS = MAX_BLOCKS / 2;
 /** Bytes, with all defaults left out. */
-export const MAX_GATEWAY_SIZE = 0.35 * MAX_LINE_BYTES;
+const MAX_GATEWAY_SIZE = 0.35 * MAX_LINE_BYTES;
 
 /** An object of another kind that names a host. `hasHttps`: whether it, or another one of its namespace, has a setting for HTTPS for it. */
 export type OtherOwner = { readonly meta: Meta; readonly hasHttps: boolean };

@@ -10,7 +10,7 @@ import type { GatewayTranslation, JudgedRoute } from '../translate-gateways.ts';
 
 const KINDS = { HTTPRoute: 'httproute', GRPCRoute: 'grpcroute', TLSRoute: 'tlsroute' } as const;
 
-export const ownerOfRoute = ({ route }: Pick<JudgedRoute, 'route'>): Owner => ({ kind: KINDS[route.kind], meta: route.meta });
+const ownerOfRoute = ({ route }: Pick<JudgedRoute, 'route'>): Owner => ({ kind: KINDS[route.kind], meta: route.meta });
 
 /** The state of each Gateway, and of each route that refers to a Gateway of this controller. */
 export function gatewayReadings({ gateways, routes }: GatewayTranslation): UndatedReading[] {

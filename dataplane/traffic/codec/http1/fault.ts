@@ -32,5 +32,4 @@ export const FAULT = {
   manyFields: fault(431, 'the head has too many fields'),
   longTrailers: fault(431, 'the trailers are too large'),
   longExtensions: fault(400, 'the chunk extensions are too long'),
-  unsolicitedSwitch: fault(400, 'the upstream switched protocols without a request for it'),
 } as const;

@@ -41,7 +41,6 @@ const ANSWERS: readonly [text: string, fault: Fault][] = [
   ['HTTP/0.9 200 OK\r\n\r\n', FAULT.badStatusLine],
   ['HTTP/2.0 200 OK\r\n\r\n', FAULT.badStatusLine],
   ['HTTP/1.1 000 OK\r\n\r\n', FAULT.badStatusLine],
-  ['HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n', FAULT.unsolicitedSwitch],
   ['HTTP/1.0 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n', FAULT.codingInOldVersion],
   ['HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip\r\n\r\n', FAULT.badCoding],
   ['HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked, gzip\r\n\r\n', FAULT.badCoding],

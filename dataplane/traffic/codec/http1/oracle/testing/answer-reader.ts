@@ -1,8 +1,11 @@
 import { ChunkedDecoder } from '../../chunked.ts';
-import { FAULT } from '../../fault.ts';
+import type { Fault } from '../../fault.ts';
 import type { ResponseHead } from '../../response-head.ts';
 import { DEFAULT_HEAD_LIMITS, ResponseHeadReader } from '../../response-head-reader.ts';
 import type { MessageReader, OurMessage, OurReading } from './reading.ts';
+
+/** The codec reads a 101; the connection that reads with it refuses one that it has not asked for. */
+const UNSOLICITED_SWITCH: Fault = { status: 400, reason: 'the upstream switched protocols without a request for it' };
 
 /** Uses the codec as an upstream connection does for one request: interim heads, then the final response. */
 export class AnswerReader implements MessageReader {
@@ -42,7 +45,7 @@ export class AnswerReader implements MessageReader {
     const end = heads.read(buffer, 0, DEFAULT_HEAD_LIMITS, null);
     reading.fault = heads.fault;
     if (end < 0) return -1;
-    if (heads.head.status === 101) reading.fault = FAULT.unsolicitedSwitch;
+    if (heads.head.status === 101) reading.fault = UNSOLICITED_SWITCH;
     if (reading.fault !== null) return -1;
     this.begin(heads.head, this.offset + end);
     return end;

@@ -232,12 +232,10 @@ export class CertificateManager {
     const held = this.selection.find(host);
     const plans = this.automatic.planFor(host) ?? this.automatic.planFor(host.replace(/^[^.]+/, '*'));
     const failure = plans === null ? '' : explainTrouble(plans);
-    const fallback = held === null && plans === null ? this.explainDefaults() : null;
-    if (fallback !== null) return fallback;
-    if (held === null && plans === null)
-      return `none, so there is no connection over HTTPS: ${explainMissing(siteFor(host, this.tools), this.automatic.capabilities, this.tools.noAcme)}`;
-    if (held === null) return `none yet${failure}`;
-    return `${describe(held)}${failure}`;
+    if (held !== null) return `${describe(held)}${failure}`;
+    if (plans !== null) return `none yet${failure}`;
+    const missing = explainMissing(siteFor(host, this.tools), this.automatic.capabilities, this.tools.noAcme);
+    return this.explainDefaults() ?? `none, so there is no connection over HTTPS: ${missing}`;
   }
 
   /** The certificates for names without one of their own; null if there are none. */

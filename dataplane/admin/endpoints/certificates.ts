@@ -8,6 +8,7 @@ import { readJson } from '../http/body.ts';
 import { ApiError } from '../http/errors.ts';
 import { sendJson } from '../http/json.ts';
 import type { Call } from './call.ts';
+import { requireDomain } from './domain.ts';
 
 /** No certificate authority issues certificates for more names. */
 const MAX_DOMAINS = 100;
@@ -54,12 +55,7 @@ function domainsOf(value: unknown): readonly string[] {
   if (value === undefined) throw new ApiError('invalidJson', 'missing member domains');
   if (!Array.isArray(value) || value.length === 0 || value.length > MAX_DOMAINS || value.some((item) => typeof item !== 'string'))
     throw new ApiError('invalidJson', `domains: expected a list of 1 to ${MAX_DOMAINS} strings`);
-  const domains = value.map((item) => {
-    const domain = parseDomain(String(item));
-    if (!domain.ok) throw new ApiError('invalidDomain', domain.reason);
-    return domain.value;
-  });
-  return [...new Set(domains)];
+  return [...new Set(value.map((item) => requireDomain(parseDomain(String(item)))))];
 }
 
 function textOf(body: Record<string, unknown>, member: 'certificate' | 'private_key'): string {

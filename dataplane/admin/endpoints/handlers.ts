@@ -17,6 +17,7 @@ import { ApiError } from '../http/errors.ts';
 import { sendJson, sendList } from '../http/json.ts';
 import type { Call } from './call.ts';
 import { deleteCertificate, getInternalRoot, postCertificate, retryCertificate } from './certificates.ts';
+import { requireDomain } from './domain.ts';
 import type { HandlerName } from './endpoints.ts';
 import { forgetAnalytics, getHistory, historyText, readRange } from './history.ts';
 import { MetricsEndpoint } from './metrics.ts';
@@ -60,18 +61,12 @@ export function createHandlers(parts: AdminDependencies, streams: ControllerStre
     },
     listAnalytics: async ({ response }) => sendList(response, await parts.analytics.snapshots(), withFloats),
     oneAnalytics: async ({ response, segments: [segment = ''] }) => {
-      const domain = parseHost(segment);
-      if (!domain.ok) throw new ApiError('invalidDomain', domain.reason);
-      const snapshot = await parts.analytics.snapshot(domain.value);
+      const snapshot = await parts.analytics.snapshot(requireDomain(parseHost(segment)));
       if (snapshot === undefined) throw new ApiError('analyticsNotFound');
       sendJson(response, 200, withFloats(snapshot));
     },
     forgetAnalytics: (call) => forgetAnalytics(call, parts),
-    history: ({ segments: [segment = ''], ...call }) => {
-      const domain = parseHost(segment);
-      if (!domain.ok) throw new ApiError('invalidDomain', domain.reason);
-      return getHistory(call, domain.value, parts);
-    },
+    history: ({ segments: [segment = ''], ...call }) => getHistory(call, requireDomain(parseHost(segment)), parts),
     historyOfAll: (call) => getHistory(call, ALL_HOSTS, parts),
     purge: (call) => purgeOne(call, parts),
     purgeMany: (call) => purgeMany(call, parts),
@@ -114,9 +109,8 @@ export function createHandlers(parts: AdminDependencies, streams: ControllerStre
 
 /** `history=DOMAIN`, or `*` for all hosts, with the period in the other parameters. @throws ApiError */
 function eventsOfHistory(subject: string, query: URLSearchParams, histories: HistoryFeeds, parts: AdminDependencies): Subscribe {
-  const domain = subject === '*' ? { ok: true as const, value: ALL_HOSTS } : parseHost(subject);
-  if (!domain.ok) throw new ApiError('invalidDomain', domain.reason);
-  return histories.of(domain.value, readRange(query, parts));
+  const host = subject === '*' ? ALL_HOSTS : requireDomain(parseHost(subject));
+  return histories.of(host, readRange(query, parts));
 }
 
 const isApply = (request: IncomingMessage): boolean =>

@@ -5,6 +5,7 @@ import type { AdminDependencies } from '../dependencies.ts';
 import { ApiError } from '../http/errors.ts';
 import { sendJson } from '../http/json.ts';
 import type { Call } from './call.ts';
+import { requireDomain } from './domain.ts';
 
 const TYPES = { json: 'application/json', csv: 'text/csv; charset=utf-8; header=present' } as const;
 const PARAMETERS: ReadonlySet<string> = new Set(['from', 'to', 'step', 'previous_from', 'previous_to', 'format']);
@@ -53,11 +54,10 @@ export async function forgetAnalytics(
   { response, segments: [segment = ''] }: Call,
   { analytics, history }: AdminDependencies,
 ): Promise<void> {
-  const domain = parseHost(segment);
-  if (!domain.ok) throw new ApiError('invalidDomain', domain.reason);
-  const answer = await history?.forget(domain.value);
+  const host = requireDomain(parseHost(segment));
+  const answer = await history?.forget(host);
   if (answer?.kind === 'unavailable') throw new ApiError('historyUnavailable', answer.reason);
-  const known = analytics.forget(domain.value);
+  const known = analytics.forget(host);
   if (!known && answer?.kind !== 'history') throw new ApiError('analyticsNotFound');
-  sendJson(response, 200, { deleted: domain.value });
+  sendJson(response, 200, { deleted: host });
 }

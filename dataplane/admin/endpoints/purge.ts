@@ -5,6 +5,7 @@ import type { AdminDependencies } from '../dependencies.ts';
 import { ApiError } from '../http/errors.ts';
 import { sendJson } from '../http/json.ts';
 import type { Call } from './call.ts';
+import { requireDomain } from './domain.ts';
 
 const COLLECTION = '/cache/';
 const LONGEST_TAG = 256;
@@ -44,10 +45,9 @@ function purgeOf(query: URLSearchParams): Purge {
     return { kind: 'tag', tag };
   }
   if (tag !== null || host === null) throw new ApiError('invalidQuery', 'give either tag, or host and prefix');
-  const domain = parseHost(host);
-  if (!domain.ok) throw new ApiError('invalidDomain', domain.reason);
+  const domain = requireDomain(parseHost(host));
   if (prefix !== null && !prefix.startsWith('/')) throw new ApiError('invalidQuery', 'a prefix starts with /');
-  return { kind: 'prefix', host: domain.value, prefix: prefix ?? '/' };
+  return { kind: 'prefix', host: domain, prefix: prefix ?? '/' };
 }
 
 async function removed(purge: AdminDependencies['purge'], which: Purge): Promise<number> {

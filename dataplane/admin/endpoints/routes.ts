@@ -9,6 +9,7 @@ import { readJson } from '../http/body.ts';
 import { ApiError } from '../http/errors.ts';
 import { sendJson, sendList } from '../http/json.ts';
 import type { Call } from './call.ts';
+import { requireDomain } from './domain.ts';
 import { ignoredMembers } from './ignored-members.ts';
 
 /** Types are checked first, then the domain, then the upstream. A site without an upstream has null. */
@@ -35,8 +36,7 @@ export async function postRoute({ request, response }: Call, { table, clock, log
     const isNull = member === 'upstream' && body.upstream === null;
     if (!isNull && typeof body[member] !== type) throw new ApiError('invalidJson', `${member}: expected a ${type}`);
   }
-  const domain = parseDomain(body.domain as string);
-  if (!domain.ok) throw new ApiError('invalidDomain', domain.reason);
+  requireDomain(parseDomain(body.domain as string));
   const result = readRoute(body);
   if ('problem' in result) throw refusedRoute(result.problem.member, result.problem.reason, body);
   const { route } = await settled(table.post(result.route));

@@ -1,16 +1,15 @@
 import type { AnalyticsSnapshot, Percentiles } from '../../shared/wire/analytics.ts';
-import type { VitalsObservation } from '../traffic/protocol.ts';
+import { VITALS, type Vital, type VitalsObservation } from '../traffic/protocol.ts';
 import { QuantileDigest } from './sketches/quantile-digest.ts';
 
 const QUANTILES = [0.5, 0.75, 0.95, 0.99] as const;
-const METRICS = ['lcp', 'cls', 'inp'] as const;
 
 /** The Web Vitals of one domain since the process started; empty until its first beacon. */
 export class Vitals {
-  private readonly digests = new Map<(typeof METRICS)[number], QuantileDigest>();
+  private readonly digests = new Map<Vital, QuantileDigest>();
 
   add(observation: VitalsObservation): void {
-    for (const metric of METRICS) {
+    for (const metric of VITALS) {
       const value = observation[metric];
       if (value !== undefined) this.digestOf(metric).add(value);
     }
@@ -22,7 +21,7 @@ export class Vitals {
 
   /** Up to the last flush: the published interface reads without flushing. */
   read(): AnalyticsSnapshot['web_vitals'] {
-    const percentiles = (metric: (typeof METRICS)[number]): Percentiles => {
+    const percentiles = (metric: Vital): Percentiles => {
       const [p50 = 0, p75 = 0, p95 = 0, p99 = 0] = this.digests.get(metric)?.read() ?? [];
       return { p50, p75, p95, p99 };
     };
@@ -43,7 +42,7 @@ export class Vitals {
     return pending.length > 0;
   }
 
-  private digestOf(metric: (typeof METRICS)[number]): QuantileDigest {
+  private digestOf(metric: Vital): QuantileDigest {
     let digest = this.digests.get(metric);
     if (digest === undefined) {
       digest = new QuantileDigest(QUANTILES);

@@ -370,8 +370,12 @@ export type Audience = {
  */
 export type BeaconOutcome = 'added' | 'forbidden' | 'no head' | 'encoding' | 'coding' | 'memory';
 
-/** What one page measured of itself (Web Vitals): LCP and INP in ms, CLS as a score; a metric that it did not measure is absent. */
-export type VitalsObservation = { readonly lcp?: number; readonly cls?: number; readonly inp?: number };
+/** The Web Vitals: LCP and INP in ms, CLS as a score. */
+export const VITALS = ['lcp', 'cls', 'inp'] as const;
+export type Vital = (typeof VITALS)[number];
+
+/** What one page measured of itself; a metric that it did not measure is absent. */
+export type VitalsObservation = { readonly [Metric in Vital]?: number };
 
 /** Upper bounds in seconds of the request duration histogram. */
 export const DURATION_BOUNDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10] as const;

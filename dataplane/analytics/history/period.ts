@@ -1,9 +1,17 @@
 import { deflateSync, inflateSync } from 'node:zlib';
-import { type DomainReport, LIST_NAMES, type ListName, MACHINE_REASONS, type MachineReason } from '../../traffic/protocol.ts';
+import {
+  type DomainReport,
+  LIST_NAMES,
+  type ListName,
+  MACHINE_REASONS,
+  type MachineReason,
+  VITALS,
+  type Vital,
+} from '../../traffic/protocol.ts';
 import { Distinct, type DistinctSize } from '../sketches/distinct.ts';
 import { LogHistogram } from '../sketches/log-histogram.ts';
 import { SpaceSaving } from '../sketches/space-saving.ts';
-import { VITALS, type Vital, VitalCounts } from './vital-counts.ts';
+import { VitalCounts } from './vital-counts.ts';
 
 /** A standard error of 1.6 % beyond 256 visitors, in 2 KB. */
 export const KEPT_VISITORS: DistinctSize = { exact: 256, precision: 12 };

@@ -1,8 +1,6 @@
 import { bucketOf } from '../../../shared/log-buckets.ts';
+import type { Vital } from '../../traffic/protocol.ts';
 import { LogHistogram } from '../sketches/log-histogram.ts';
-
-export const VITALS = ['lcp', 'cls', 'inp'] as const;
-export type Vital = (typeof VITALS)[number];
 
 /** Up to `good` a page feels good, above `poor` it does not (Core Web Vitals). `scale` puts the values into the range of the buckets. */
 const BOUNDS: Readonly<Record<Vital, { readonly good: number; readonly poor: number; readonly scale: number }>> = {

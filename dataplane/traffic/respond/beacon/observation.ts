@@ -1,8 +1,7 @@
-import type { VitalsObservation } from '../../protocol.ts';
+import { VITALS, type Vital, type VitalsObservation } from '../../protocol.ts';
 
 /** The largest value of each metric that a page can have measured: ms, a score, ms. */
-const MAX = { lcp: 60_000, cls: 100, inp: 60_000 } as const;
-const METRICS = ['lcp', 'cls', 'inp'] as const;
+const MAX: Readonly<Record<Vital, number>> = { lcp: 60_000, cls: 100, inp: 60_000 };
 
 /**
  * Reads what a page has posted: JSON with any of `lcp`, `cls` and `inp`; other members are ignored. @returns null if it is anything else.
@@ -10,8 +9,8 @@ const METRICS = ['lcp', 'cls', 'inp'] as const;
 export function parseObservation(body: Buffer): VitalsObservation | null {
   const posted = parseJson(body);
   if (typeof posted !== 'object' || posted === null || Array.isArray(posted)) return null;
-  const observation: { -readonly [Metric in keyof VitalsObservation]: VitalsObservation[Metric] } = {};
-  for (const metric of METRICS) {
+  const observation: { [Metric in Vital]?: number } = {};
+  for (const metric of VITALS) {
     const value: unknown = (posted as Record<string, unknown>)[metric];
     if (value === undefined) continue;
     if (typeof value !== 'number' || !(value >= 0 && value <= MAX[metric])) return null;

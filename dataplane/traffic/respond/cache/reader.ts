@@ -23,7 +23,7 @@ import { matchesAny } from './conditions.ts';
 import type { GrowingBody } from './growing-body.ts';
 import { type CacheRequest, isPersonal } from './request.ts';
 import type { CacheResponse } from './response.ts';
-import { LEFT_BEHIND, sendStored } from './send.ts';
+import { FIELDS_OF_BODY, LEFT_BEHIND, sendStored } from './send.ts';
 import type { StoredResponse } from './stored.ts';
 
 /** A client's request that the cache should answer. */
@@ -35,8 +35,6 @@ export type CacheLookup = {
   /** Whether the whole response is requested for it if nothing is stored; otherwise it is forwarded as it is. */
   readonly fetches: boolean;
 };
-
-const OF_BODY = new Set(['content-type', 'content-encoding', 'content-language', 'content-range']);
 
 type Readable = { leave(reader: Reader): void; resume(reader: Reader): void; drop(reader: Reader): void };
 
@@ -87,7 +85,7 @@ export class Reader implements Attempt {
     guardExchange(x, () => {
       const lines = readableLines(x, storedLines(x, answer.status, answer.fields, head)) + cacheStatus(words);
       if (answer.status === 200 && isKnown(request, response)) {
-        beginAnswer(x, 304, 'Not Modified', withoutFields(lines, OF_BODY), UNTIL_CLOSE, answer.affinityLine);
+        beginAnswer(x, 304, 'Not Modified', withoutFields(lines, FIELDS_OF_BODY), UNTIL_CLOSE, answer.affinityLine);
         whole = true;
       } else {
         beginAnswer(x, answer.status, STATUS_CODES[answer.status] ?? '', lines, answer.length, answer.affinityLine);

@@ -13,8 +13,8 @@ import type { BodyUser, StoredBody } from './stored-bodies.ts';
 export const LEFT_BEHIND = 'the client read too slowly: others needed the memory of the response';
 /** Larger bodies go to the client in pieces of this size (bytes). */
 const PIECE = 262_144;
-/** Fields about a body that a 304 does not have (RFC 9110 15.4.5). */
-const OF_BODY = new Set(['content-type', 'content-encoding', 'content-language', 'content-range']);
+/** Fields about a stored body, which neither a 304 (RFC 9110 15.4.5) nor a 416 has. */
+export const FIELDS_OF_BODY: ReadonlySet<string> = new Set(['content-type', 'content-encoding', 'content-language', 'content-range']);
 
 /** Answers from a stored response: all of it, a range, or 304. `added` are lines that the proxy adds. */
 export function sendStored(x: Exchange, stored: StoredResponse, request: CacheRequest, added: string): void {
@@ -22,7 +22,7 @@ export function sendStored(x: Exchange, stored: StoredResponse, request: CacheRe
   x.contentType = stored.contentType;
   const lines = readableLines(x, stored.linesOf(x)) + added;
   if (entry.status === 200 && notModified(stored, request)) {
-    beginAnswer(x, 304, 'Not Modified', withoutFields(lines, OF_BODY), UNTIL_CLOSE);
+    beginAnswer(x, 304, 'Not Modified', withoutFields(lines, FIELDS_OF_BODY), UNTIL_CLOSE);
     return endAnswer(x, '');
   }
   const range = entry.status === 200 && x.method === 'GET' && request.range !== null ? rangeOf(stored, request) : null;
@@ -42,7 +42,7 @@ function notModified({ entry, lastModified }: StoredResponse, { ifNoneMatch, ifM
 function sendRange(x: Exchange, stored: StoredResponse, range: Range, lines: string): void {
   const { entry } = stored;
   if (range === 'unsatisfiable') {
-    beginAnswer(x, 416, 'Range Not Satisfiable', `${withoutFields(lines, OF_BODY)}Content-Range: bytes */${entry.length}\r\n`, 0);
+    beginAnswer(x, 416, 'Range Not Satisfiable', `${withoutFields(lines, FIELDS_OF_BODY)}Content-Range: bytes */${entry.length}\r\n`, 0);
     return endAnswer(x, '');
   }
   const { from, to } = range;

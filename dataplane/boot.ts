@@ -2,6 +2,7 @@ import { closeSync, existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { NAME } from '../shared/name.ts';
 import type { Clock } from '../shared/runtime/clock.ts';
+import { codeOf } from '../shared/runtime/error-code.ts';
 import { UsageError } from '../shared/runtime/flags.ts';
 import type { Log } from '../shared/runtime/log/log.ts';
 import { runningBuild } from '../shared/runtime/process/build.ts';
@@ -132,7 +133,7 @@ async function closedPorts(settings: DataplaneSettings, shared: readonly number[
   return closed;
 }
 
-const isOtherAddress = (error: unknown): boolean => error instanceof Error && 'code' in error && error.code === 'EADDRNOTAVAIL';
+const isOtherAddress = (error: unknown): boolean => codeOf(error) === 'EADDRNOTAVAIL';
 
 /**
  * Errors that only a change of the setting or of the directory can end. Others, such as a full disk, must not keep the proxy from starting.

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { rename, writeFile } from 'node:fs/promises';
 import * as z from 'zod';
 import { faultOfKey, faultOfKeys, type JwtKey, MAX_KEYS } from '../../shared/policy/jwt/keys.ts';
+import { codeOf } from '../../shared/runtime/error-code.ts';
 import type { Log } from '../../shared/runtime/log/log.ts';
 
 /** The keys of a set when they were fetched (ms since 1970), and for how long they are fresh (ms). */
@@ -25,7 +26,7 @@ export function readSaved(path: string, log: Log): Map<string, SavedKeys> {
   try {
     return new Map(Object.entries(file.parse(JSON.parse(readFileSync(path, 'utf8')))));
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return new Map();
+    if (codeOf(error) === 'ENOENT') return new Map();
     log.warn(
       { path, error: error instanceof Error ? error.name : String(error) },
       'the saved keys of tokens cannot be read, so they are fetched',

@@ -1,5 +1,6 @@
 import { accessSync, constants, type Stats, statSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { codeOf } from '../../shared/runtime/error-code.ts';
 
 /** A directory whose content other users must not be able to replace. */
 export type SensitiveDirectory = { readonly what: string; readonly path: string };
@@ -50,6 +51,6 @@ function isWritable(path: string): boolean {
     accessSync(path, constants.W_OK);
     return true;
   } catch (error) {
-    return !(error instanceof Error && 'code' in error && error.code === 'EROFS');
+    return codeOf(error) !== 'EROFS';
   }
 }

@@ -1,6 +1,7 @@
 import { closeSync, existsSync, mkdirSync, mkdtempSync, openSync, rmdirSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { DEFAULT_STATE_DIR, NAME } from '../../shared/name.ts';
+import { codeOf } from '../../shared/runtime/error-code.ts';
 import { UsageError } from '../../shared/runtime/flags.ts';
 
 /**
@@ -56,5 +57,3 @@ function reasonOf(error: unknown): string {
   const code = codeOf(error);
   return REASONS[code] ?? (code || String(error));
 }
-
-const codeOf = (error: unknown): string => (error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '');

@@ -1,4 +1,5 @@
 import { BoundSocket } from 'node:net';
+import { codeOf } from '../../shared/runtime/error-code.ts';
 
 /**
  * Checks that a port is free. Workers share it (`reusePort`), and a second proxy of the same user would share it silently, so this binds once
@@ -11,9 +12,9 @@ export async function probePort(host: string | null, port: number, shared = fals
     new BoundSocket({ host: host ?? '::', port, reusePort }).close();
   } catch (error) {
     // As for workers, a machine without IPv6 still has every IPv4 address.
-    if (host !== null || !(error instanceof Error && 'code' in error && WITHOUT_IPV6.has(error.code))) throw error;
+    if (host !== null || !WITHOUT_IPV6.has(codeOf(error))) throw error;
     new BoundSocket({ host: '0.0.0.0', port, reusePort }).close();
   }
 }
 
-const WITHOUT_IPV6: ReadonlySet<unknown> = new Set(['EAFNOSUPPORT', 'EADDRNOTAVAIL']);
+const WITHOUT_IPV6: ReadonlySet<string> = new Set(['EAFNOSUPPORT', 'EADDRNOTAVAIL']);

@@ -1,7 +1,8 @@
 import { constants } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { codeOf } from '../../../shared/runtime/error-code.ts';
 import { systemRandom } from '../../../shared/runtime/random.ts';
-import { codeOf, type DiskFs } from './disk-fs.ts';
+import type { DiskFs } from './disk-fs.ts';
 import { FOLDERS } from './own-files.ts';
 
 /** The format of the files has its own folder; those of other versions are deleted, since purges did not reach them. */

@@ -1,4 +1,5 @@
 import * as fs from 'node:fs';
+import { codeOf } from '../../../shared/runtime/error-code.ts';
 
 /** The system calls on the files of the cache; tests replace them with failing ones. */
 export type DiskFs = Pick<
@@ -20,8 +21,6 @@ export type DiskFs = Pick<
 >;
 
 export const systemFs: DiskFs = fs;
-
-export const codeOf = (error: unknown): string => (error instanceof Error && 'code' in error ? String(error.code) : '');
 
 /** Errors that say nothing about the file. */
 const TRANSIENT = new Set(['EMFILE', 'ENFILE', 'ENOMEM', 'EAGAIN', 'EINTR']);

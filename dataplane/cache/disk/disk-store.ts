@@ -1,10 +1,11 @@
 import { join } from 'node:path';
 import type { Clock } from '../../../shared/runtime/clock.ts';
+import { codeOf } from '../../../shared/runtime/error-code.ts';
 import type { Log } from '../../../shared/runtime/log/log.ts';
 import type { Purge } from '../../../shared/wire/purge.ts';
 import type { CacheEntry } from '../../traffic/protocol.ts';
 import { DiskFolder } from './disk-folder.ts';
-import { codeOf, type DiskFs } from './disk-fs.ts';
+import type { DiskFs } from './disk-fs.ts';
 import { DiskIndex, type OnDisk } from './disk-index.ts';
 import { DiskPause } from './disk-pause.ts';
 import { nameOf } from './entry-file.ts';

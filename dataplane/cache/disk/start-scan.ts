@@ -1,5 +1,6 @@
+import { codeOf } from '../../../shared/runtime/error-code.ts';
 import type { DiskFolder } from './disk-folder.ts';
-import { codeOf, type DiskFs, isTransient } from './disk-fs.ts';
+import { type DiskFs, isTransient } from './disk-fs.ts';
 import { isUsable, type SavedHead } from './entry-shape.ts';
 import { DamagedFileError, openEntry } from './jobs/read-job.ts';
 

@@ -1,3 +1,4 @@
+import { codeOf } from '../../../shared/runtime/error-code.ts';
 import { describeFileError } from '../store/directory-access.ts';
 import { IssueError } from './issue-error.ts';
 
@@ -6,7 +7,7 @@ const FULL: ReadonlySet<string> = new Set(['ENOSPC', 'EDQUOT']);
 
 /** A failure of the certificate directory during an order for this name: nothing is wrong with the authority or the name. */
 export function storeError(name: string, error: unknown): IssueError {
-  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+  const code = codeOf(error);
   const remedy = FULL.has(code) ? 'free some space there, or ' : '';
   return new IssueError(
     'local',

@@ -1,5 +1,6 @@
 import { mkdtempSync, readdirSync, rmdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { codeOf } from '../../../shared/runtime/error-code.ts';
 import { makePrivateFolder } from './private-file.ts';
 
 /** Creates the directory if it is missing, and checks that it can be listed. @throws the system's error. */
@@ -31,5 +32,3 @@ const REASONS: Readonly<Record<string, string>> = {
 /** A readable message for a file system error. */
 export const describeFileError = (error: unknown): string =>
   REASONS[codeOf(error)] ?? (error instanceof Error ? error.message : String(error));
-
-const codeOf = (error: unknown): string => (error instanceof Error && 'code' in error ? String(error.code) : '');

@@ -3,6 +3,7 @@ import { dirname, join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Certificate } from '../../../shared/certificates/certificate.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
+import { codeOf } from '../../../shared/runtime/error-code.ts';
 import type { CertificateSource, StoreChange, StoredCertificate, StoreProblem } from './cert-store.ts';
 import { describeFileError } from './directory-access.ts';
 import {
@@ -181,7 +182,7 @@ export class DirectoryIndex {
       try {
         return readdirSync(join(this.root, folder)).filter((name) => !name.startsWith('.'));
       } catch (error) {
-        if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return [];
+        if (codeOf(error) === 'ENOENT') return [];
         closed.set(
           folder,
           `${join(this.root, folder)} can't be read (${describeFileError(error)}); give it to the user that this process runs as`,

@@ -2,6 +2,7 @@ import { linkSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs
 import { join } from 'node:path';
 import * as z from 'zod';
 import type { Clock } from '../../../shared/runtime/clock.ts';
+import { codeOf } from '../../../shared/runtime/error-code.ts';
 import type { Random } from '../../../shared/runtime/random.ts';
 import type { Lease } from './cert-store.ts';
 import { discard, makePrivateFolder, writeFresh } from './private-file.ts';
@@ -68,7 +69,7 @@ function linked(from: string, to: string): boolean {
     linkSync(from, to);
     return true;
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'EEXIST') return false;
+    if (codeOf(error) === 'EEXIST') return false;
     throw error;
   } finally {
     discard(from);
@@ -107,6 +108,6 @@ function isAlive(pid: number): boolean {
     process.kill(pid, 0);
     return true;
   } catch (error) {
-    return error instanceof Error && 'code' in error && error.code === 'EPERM';
+    return codeOf(error) === 'EPERM';
   }
 }

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { codeOf } from '../../../shared/runtime/error-code.ts';
 import { makePrivateFolder, readIfPresent, replacePrivate } from './private-file.ts';
 
 const SAFE = /^[A-Za-z0-9_*-][A-Za-z0-9_.*-]*$/;
@@ -21,7 +22,7 @@ export class KeyValueFolder {
     try {
       return readdirSync(this.folder).filter((name) => !name.endsWith(NEW));
     } catch (error) {
-      if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return [];
+      if (codeOf(error) === 'ENOENT') return [];
       throw error;
     }
   }

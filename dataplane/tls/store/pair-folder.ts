@@ -2,6 +2,7 @@ import { existsSync, lstatSync, readdirSync, readFileSync, renameSync, statSync 
 import { join } from 'node:path';
 import * as z from 'zod';
 import { type Certificate, type ReadCertificateOptions, readCertificate } from '../../../shared/certificates/certificate.ts';
+import { codeOf } from '../../../shared/runtime/error-code.ts';
 import { accepted, type Parsed, refused } from '../../../shared/values/parsed.ts';
 import { discard, makePrivateFolder, syncFolder, writePrivate } from './private-file.ts';
 
@@ -82,7 +83,7 @@ function fingerprintOf(path: string): string | null {
     return isLostLink(path) ? OUT_OF_REACH : null;
   } catch (error) {
     // Otherwise it is a loop of links, or a folder without permission.
-    return error instanceof Error && 'code' in error && error.code === 'ENOTDIR' ? null : OUT_OF_REACH;
+    return codeOf(error) === 'ENOTDIR' ? null : OUT_OF_REACH;
   }
 }
 

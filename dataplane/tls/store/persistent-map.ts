@@ -1,6 +1,7 @@
 import { readFileSync, renameSync } from 'node:fs';
 import * as z from 'zod';
 import type { Clock } from '../../../shared/runtime/clock.ts';
+import { codeOf } from '../../../shared/runtime/error-code.ts';
 import type { Log } from '../../../shared/runtime/log/log.ts';
 import { writePrivate } from './private-file.ts';
 
@@ -108,7 +109,7 @@ function read<T>({ path, schema, what }: PersistentMapFile<T>, log: Log): Record
   try {
     return z.record(z.string(), schema).parse(JSON.parse(readFileSync(path, 'utf8')));
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return {};
+    if (codeOf(error) === 'ENOENT') return {};
     log.warn({ path, error: error instanceof Error ? error.name : String(error) }, `${what} cannot be read`);
     return {};
   }

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:net';
+import { codeOf } from '../../../shared/runtime/error-code.ts';
 import { AcceptedSocket } from '../io/accepted-socket.ts';
 import { acceptHandles, descriptorOf } from '../io/node-handle.ts';
 import type { NamedDescriptor, PassedSockets } from '../io/passed-sockets.ts';
@@ -108,5 +109,4 @@ export class Port {
 
 const placeOf = (bind: string | null, port: number): string => `${bind} ${port}`;
 
-const isCode = (error: unknown, ...codes: string[]): boolean =>
-  error instanceof Error && 'code' in error && codes.includes(String(error.code));
+const isCode = (error: unknown, ...codes: string[]): boolean => codes.includes(codeOf(error));

@@ -2,6 +2,7 @@ import { readSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import type { CountryResponse, Reader } from 'maxmind';
 import { isPrivateAddress } from '../../../shared/private-ranges.ts';
+import { codeOf } from '../../../shared/runtime/error-code.ts';
 import type { Log } from '../../../shared/runtime/log/log.ts';
 import type { CountryDatabase, DatabaseFile } from '../protocol.ts';
 
@@ -12,7 +13,7 @@ const require = createRequire(import.meta.url);
 const library = (): typeof import('maxmind') => require('maxmind');
 
 /** Codes of errors that may be over a moment later. */
-const PASSING: ReadonlySet<unknown> = new Set(['EMFILE', 'ENFILE', 'ENOMEM', 'EAGAIN']);
+const PASSING: ReadonlySet<string> = new Set(['EMFILE', 'ENFILE', 'ENOMEM', 'EAGAIN']);
 
 /**
  * Looks up the country of an address. The databases are files of which all workers share one copy in memory, which is filled when the first
@@ -64,7 +65,7 @@ export class Countries {
 
   private note(error: unknown): void {
     const fields = { error: error instanceof Error ? error.message : String(error) };
-    if (error instanceof Error && 'code' in error && PASSING.has(error.code)) {
+    if (PASSING.has(codeOf(error))) {
       this.lacking = true;
       if (!this.lacked) this.log.warn(fields, 'the country database could not be read now: it is tried again for the next client');
       this.lacked = true;

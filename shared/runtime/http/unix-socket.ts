@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { existsSync, lstatSync, unlinkSync } from 'node:fs';
 import { connect, type Server } from 'node:net';
 import { dirname } from 'node:path';
+import { codeOf } from '../error-code.ts';
 import { PROCESS_USER } from '../process/process-user.ts';
 
 /** A Unix socket can't be used: its message says why, with the path, and what to do. */
@@ -80,4 +81,4 @@ function useOf(path: string): Promise<'used' | 'stale' | 'unknown'> {
 }
 
 /** Whether the user may not do it. */
-export const isDenied = (error: unknown): boolean => error instanceof Error && 'code' in error && DENIED.has(String(error.code));
+export const isDenied = (error: unknown): boolean => DENIED.has(codeOf(error));

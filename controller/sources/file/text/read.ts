@@ -1,4 +1,5 @@
 import { open } from 'node:fs/promises';
+import { codeOf } from '../../../../shared/runtime/error-code.ts';
 import { accepted, type Parsed, refused } from '../../../../shared/values/parsed.ts';
 
 /** Enough for far more than 100,000 sites (bytes). */
@@ -49,5 +50,3 @@ export function reasonOf(error: unknown): string {
   const code = codeOf(error);
   return REASONS.get(code) ?? `it can't be read: ${code || String(error)}`;
 }
-
-const codeOf = (error: unknown): string => (error instanceof Error && 'code' in error ? String(error.code) : '');

@@ -1,6 +1,7 @@
+import { codeOf } from '../../../../shared/runtime/error-code.ts';
 import type { CacheEntry } from '../../../traffic/protocol.ts';
 import type { DiskFolder } from '../disk-folder.ts';
-import { codeOf, type DiskFs, isTransient } from '../disk-fs.ts';
+import { type DiskFs, isTransient } from '../disk-fs.ts';
 import type { DiskIndex, OnDisk } from '../disk-index.ts';
 import { isUsable } from '../entry-shape.ts';
 import { DamagedFileError, ReadJob } from './read-job.ts';

@@ -1,7 +1,8 @@
 import { constants } from 'node:fs';
 import { dirname } from 'node:path';
+import { codeOf } from '../../../../shared/runtime/error-code.ts';
 import type { Purge } from '../../../../shared/wire/purge.ts';
-import { codeOf, type DiskFs } from '../disk-fs.ts';
+import type { DiskFs } from '../disk-fs.ts';
 
 /** How much is read at once (bytes). */
 const PIECE = 65_536;

@@ -1,3 +1,4 @@
+import { codeOf } from '../../../../shared/runtime/error-code.ts';
 import { AccountGoneError, IssueError } from '../issue-error.ts';
 import { ProblemError } from './problem.ts';
 
@@ -32,7 +33,7 @@ export function toIssueError(error: unknown, about: string, authority = 'the cer
   if (error instanceof IssueError) return error;
   if (error instanceof ProblemError) return problemToIssueError(error, about);
   const message = error instanceof Error ? error.message : String(error);
-  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+  const code = codeOf(error);
   const unreachable = UNREACHABLE[code];
   if (unreachable !== undefined) return new IssueError('unreachable', `${authority} can't be reached: ${unreachable}`);
   if (ODD.test(code)) return new IssueError('refused', `${about}: the certificate authority does not answer in ACME: ${message}`);

@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import type { Clock } from '../../../../shared/runtime/clock.ts';
+import { codeOf } from '../../../../shared/runtime/error-code.ts';
 import type { Log } from '../../../../shared/runtime/log/log.ts';
 import { IssueError } from '../issue-error.ts';
 import type { DnsProvider } from './provider.ts';
@@ -92,6 +93,6 @@ function endGroup(leader: number): void {
     process.kill(-leader, 'SIGKILL');
   } catch (error) {
     // It may have just exited on its own.
-    if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error;
+    if (codeOf(error) !== 'ESRCH') throw error;
   }
 }

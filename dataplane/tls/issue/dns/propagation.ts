@@ -1,5 +1,6 @@
 import { lookup, Resolver } from 'node:dns/promises';
 import { isIP } from 'node:net';
+import { codeOf } from '../../../../shared/runtime/error-code.ts';
 import type { DnsServer } from './exchange.ts';
 
 /** Options for queries to one server; `timeout` in ms. */
@@ -85,7 +86,7 @@ async function emptyIfAbsent<T>(asked: Promise<T[]>): Promise<T[]> {
   try {
     return await asked;
   } catch (error) {
-    if (error instanceof Error && 'code' in error && NONE.has(String(error.code))) return [];
+    if (NONE.has(codeOf(error))) return [];
     throw error;
   }
 }

@@ -27,6 +27,15 @@ const RECOVERED_MS = 30_000;
 /** The TypeScript source in the repository, the compiled file in `dist/`. */
 const ENTRY = new URL(`../traffic/worker/worker.${import.meta.url.endsWith('.ts') ? 'ts' : 'js'}`, import.meta.url);
 
+type SpawnOptions = {
+  /** Whether it takes the place of another one, which serves until then. */
+  readonly successor?: boolean;
+  /** The Unix socket through which it gets listening sockets; null: it opens its own. */
+  readonly listenersFrom?: string | null;
+  /** Of the ledger; a free one if absent. */
+  readonly slot?: number;
+};
+
 /** Starts, monitors, replaces and drains the traffic workers. */
 export class WorkerPool {
   restarts = 0;
@@ -68,7 +77,7 @@ export class WorkerPool {
    * @throws ListenError if a port can't be opened.
    */
   async start(listenersFrom: string | null = null): Promise<void> {
-    const started = Array.from({ length: this.options.count }, () => this.spawn(false, listenersFrom));
+    const started = Array.from({ length: this.options.count }, () => this.spawn({ listenersFrom }));
     const refusal = () => started.find((member) => member.refusal !== null)?.refusal ?? null;
     await this.messages.until(() => refusal() !== null || this.serving === this.options.count, START_MS);
     const refused = refusal();
@@ -121,7 +130,7 @@ export class WorkerPool {
     const slot = this.freeSlots.take();
     const offer = path && (await this.offerListeners(path, member.id));
     try {
-      const successor = this.spawn(true, offer ? offer.path : null, slot);
+      const successor = this.spawn({ successor: true, listenersFrom: offer ? offer.path : null, slot });
       await this.messages.until(() => this.stopping || !this.isAlive(successor) || successor.serving, withinMs);
       return successor;
     } finally {
@@ -245,7 +254,7 @@ export class WorkerPool {
     await Promise.all([...this.members.values()].map((member) => member.thread.terminate()));
   }
 
-  private spawn(successor = false, listenersFrom: string | null = null, slot = this.freeSlots.take()): WorkerHandle {
+  private spawn({ successor = false, listenersFrom = null, slot = this.freeSlots.take() }: SpawnOptions = {}): WorkerHandle {
     const { options: parts } = this;
     const id = this.nextId++;
     const state = parts.state();

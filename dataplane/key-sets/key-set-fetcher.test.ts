@@ -113,7 +113,7 @@ test('keys that cannot be fetched again are used for a day, with a warning, and 
   await fixture.pass(600_000 + 60_000);
   assert.deepEqual([fixture.set?.keys, fixture.set?.failure], [KEYS, 'connection refused']);
   assert.match(
-    fixture.sets.failures(true)[0] ?? '',
+    fixture.sets.failures('stale')[0] ?? '',
     /cannot be fetched from https:\/\/i\.test\/keys \(connection refused\); those of 2023-/,
   );
   assert.equal(fixture.log.lines.filter(({ level }) => level === 'warn').length, 1);
@@ -122,10 +122,10 @@ test('keys that cannot be fetched again are used for a day, with a warning, and 
   assert.ok(fixture.fetched.length - tries <= 61, 'once a minute at most');
   await fixture.pass(24 * HOUR);
   assert.equal(fixture.set?.keys, null);
-  assert.match(fixture.sets.failures(false)[0] ?? '', /requests to its sites are answered with 503/);
+  assert.match(fixture.sets.failures('missing')[0] ?? '', /requests to its sites are answered with 503/);
   fixture.answer = async () => ({ keys: KEYS, maxAgeSecs: null });
   await fixture.pass(120_000);
-  assert.deepEqual([fixture.set?.keys, fixture.set?.failure, fixture.sets.failures(false)], [KEYS, null, []]);
+  assert.deepEqual([fixture.set?.keys, fixture.set?.failure, fixture.sets.failures('missing')], [KEYS, null, []]);
 });
 
 test('tokens with unknown keys cause one fetch in ten seconds, and workers always hear of it', async () => {
@@ -234,5 +234,5 @@ test('a route that names too many URLs gets no keys for those beyond, and only a
   await fixture.pass(120_000);
   const sets = fixture.published.at(-1) ?? [];
   assert.deepEqual([sets.length, sets.filter(({ keys }) => keys !== null).length], [102, 100]);
-  assert.equal(fixture.sets.failures(false).length, 2);
+  assert.equal(fixture.sets.failures('missing').length, 2);
 });

@@ -96,11 +96,11 @@ export class KeySetFetcher {
     }
   }
 
-  /** Problems of sets that still have keys, or of those that have none; one sentence for each. */
-  failures(usable: boolean): readonly string[] {
+  /** Problems of sets whose old keys are still used, or of those that have none; one sentence for each. */
+  failures(which: 'stale' | 'missing'): readonly string[] {
     return [...this.states.values()].flatMap((state) => {
       const { source, failure, saved } = state;
-      if (failure === null || this.isUsable(state) !== usable) return [];
+      if (failure === null || this.isUsable(state) !== (which === 'stale')) return [];
       const meanwhile = saved ? `those of ${timeOf(saved.fetchedAt)} are used` : 'requests to its sites are answered with 503';
       return [`the keys of tokens cannot be fetched from ${source.url} (${failure}); ${meanwhile}`];
     });

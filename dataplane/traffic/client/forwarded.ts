@@ -51,15 +51,11 @@ export type ConnectionCertificate = {
 /** `secure`: whether the client itself came over HTTPS. */
 export type Origin = { readonly address: string; readonly secure: boolean; readonly chain: string };
 
-export function peerOf(
-  address: string,
-  certificate: ConnectionCertificate | null,
-  trusted: boolean,
-  local: LocalEnd,
-  localPort: number,
-  port: number | null = null,
-  tls: TlsFacts | null = null,
-): Peer {
+/** What is known about a connection before its first request. */
+type Arrived = Pick<Peer, 'address' | 'port' | 'localPort' | 'local' | 'tls' | 'certificate' | 'trusted'>;
+
+/** The peer of a new connection. */
+export function peerOf({ address, port, localPort, local, tls, certificate, trusted }: Arrived): Peer {
   return {
     address,
     port,

@@ -243,7 +243,10 @@ export class Listener {
         return this.concludeIfEmpty();
       }
       if (at.secure) this.expectTls(socket, address, port, place, at.port);
-      else this.serve(socket, peerOf(address, null, trusted, socket, at.port, port), place, false);
+      else {
+        const peer = peerOf({ address, port, localPort: at.port, local: socket, tls: null, certificate: null, trusted });
+        this.serve(socket, peer, place, false);
+      }
     } catch (error) {
       this.drop(socket, place ?? UNCOUNTED, error);
     }
@@ -278,7 +281,8 @@ export class Listener {
         this.connections.delete(stage);
         this.waiting.delete(stage);
         try {
-          const peer = peerOf(address, presented, this.trusts(address), socket, localPort, port, facts);
+          const trusted = this.trusts(address);
+          const peer = peerOf({ address, port, localPort, local: socket, tls: facts, certificate: presented, trusted });
           this.serve(socket, peer, place, facts.protocol === 'h2');
         } catch (error) {
           this.drop(socket, place, error);

@@ -42,6 +42,7 @@ export const globalsSchema = z.object({
 
 export type Globals = Readonly<z.output<typeof globalsSchema>>;
 
+/** Reads the globals of a config file that another process has compiled. The reason names the first invalid one. */
 export function parseGlobals(input: unknown): Parsed<Globals> {
   const result = globalsSchema.safeParse(input);
   if (result.success) return accepted(result.data);

@@ -14,6 +14,7 @@ export function joinHashes(a: Key, b: Key): number {
   return (Math.imul(a.hash ^ ((b.hash << 13) | (b.hash >>> 19)), 0x9e3779b1) ^ (a.hash >>> 15)) >>> 0;
 }
 
+/** The same for their fingerprints; never 0, which marks a free slot. */
 export function joinFingerprints(a: Key, b: Key): number {
   return (Math.imul(a.fingerprint ^ ((b.fingerprint << 7) | (b.fingerprint >>> 25)), 0x85ebca6b) ^ (b.fingerprint >>> 13)) | 0 || 1;
 }

@@ -19,6 +19,7 @@ export const quote = (text: string): string => `${START}"${spelt(text)}"${END}`;
 /** The same without quotation marks, for text that the message tells the user to write. */
 export const unquoted = (text: string): string => `${START}${spelt(text)}${END}`;
 
+/** Cut after `LONGEST_SEEN`, with the code points of characters that can't be seen. */
 export function spelt(text: string): string {
   let shown = '';
   for (const char of text.length > LONGEST_SEEN ? text.slice(0, LONGEST_SEEN) : text)

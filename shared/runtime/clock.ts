@@ -46,6 +46,7 @@ export function beginRead(): void {
   readTime[0] = UNKNOWN;
 }
 
+/** Time passes again. */
 export function endRead(): void {
   readTime[0] = OUTSIDE;
 }

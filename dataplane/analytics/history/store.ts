@@ -2,6 +2,7 @@ import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { makePrivateFile } from '../../../shared/runtime/private-file.ts';
 import { Period } from './period.ts';
 
+/** Milliseconds. */
 export const HOUR = 3_600_000;
 export const DAY = 24 * HOUR;
 

@@ -13,6 +13,7 @@ import { headFrom, type SavedHead } from './entry-shape.ts';
  * The first 88 bytes are written last, so an incomplete or changed file is recognized from the file alone.
  */
 const MAGIC = Buffer.from('SLUICE\x00\x01', 'latin1');
+/** Bytes before the head. */
 export const PRELUDE = 88;
 const DIGEST = 32;
 const BODY_DIGEST_AT = 24;

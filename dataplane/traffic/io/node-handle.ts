@@ -81,6 +81,7 @@ const VALUES = STATE?.values ?? new Int32Array(0);
 const READ_RESULT = STATE?.readResult ?? 0;
 const WRITE_ERROR = STATE?.writeError ?? 0;
 
+/** What Node does not publish of a part of it; null if there is no way to it. @throws if there is no such part. */
 export function bindingOf(name: string): object | null {
   const load: unknown = Reflect.get(process, 'binding');
   const binding: unknown = typeof load === 'function' ? load.call(process, name) : null;

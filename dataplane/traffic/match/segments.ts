@@ -23,9 +23,12 @@ export type Segments = {
   readonly lastKept: number;
 };
 
+/** Numbers for each segment in `parts`: its beginning, its end, and at `FLAGS` the flags. */
 export const STRIDE = 3;
 export const FLAGS = 2;
+/** A flag: some server removes the segment. */
 export const OPTIONAL = 1;
+/** A flag: something stands after the segment, if only a slash. */
 export const FOLLOWED = 2;
 
 /**

@@ -45,8 +45,8 @@ export class TakeoverServer {
   /** Pending until the client that requested an upgrade has its answer. */
   private upgrading: Promise<void> | null = null;
 
-  constructor(estate: HandoverSteps, clock: Clock, log: Log) {
-    this.steps = estate;
+  constructor(steps: HandoverSteps, clock: Clock, log: Log) {
+    this.steps = steps;
     this.clock = clock;
     this.log = log;
     this.server = createServer((socket) => void this.serve(new Channel(socket, clock)));

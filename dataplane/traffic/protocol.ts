@@ -2,6 +2,7 @@ import type { AvailableIssuers } from '../../shared/certificates/issuer.ts';
 import type { JwtKey } from '../../shared/policy/jwt/keys.ts';
 import type { BotName } from '../../shared/policy/under-attack/bots.ts';
 import type { LogLevel } from '../../shared/runtime/log/log.ts';
+import type { LogLine } from '../../shared/runtime/log/log-line.ts';
 import type { Cidr } from '../../shared/values/cidr.ts';
 import type { Purge } from '../../shared/wire/purge.ts';
 import type { LedgerBuffers } from '../ledger/ledger.ts';
@@ -248,7 +249,7 @@ export type FromWorker =
   | { readonly kind: 'dry-run'; readonly id: number; readonly result: DryRunResult }
   | { readonly kind: 'drained' }
   /** The main thread writes the log; workers have no logger of their own. */
-  | { readonly kind: 'log'; readonly level: LogLevel; readonly fields: object; readonly message: string }
+  | LogLine
   /** A target left the rotation after consecutive failures, or is back after a response. */
   | { readonly kind: 'target'; readonly change: TargetChange }
   /** A handshake waits for the first certificate of a name. */

@@ -1,4 +1,4 @@
-import type { LogLevel } from '../../../shared/runtime/log/log-level.ts';
+import type { LogLine } from '../../../shared/runtime/log/log-line.ts';
 import type { DomainReport } from '../../traffic/protocol.ts';
 import type { AnswerFormat, HistoryAnswer } from './keeper.ts';
 import type { RangeQuery } from './range.ts';
@@ -17,4 +17,4 @@ export type FromHistory =
   | { readonly kind: 'answer'; readonly id: number; readonly answer: HistoryAnswer }
   /** Why it can't be read or saved, from now on; null if it can. */
   | { readonly kind: 'state'; readonly failure: string | null }
-  | { readonly kind: 'log'; readonly level: LogLevel; readonly fields: object; readonly message: string };
+  | LogLine;

@@ -1,7 +1,7 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { systemClock } from '../../../shared/runtime/clock.ts';
 import { releaseMemoryWhenIdle } from '../../../shared/runtime/idle-memory.ts';
-import type { Log, LogLevel } from '../../../shared/runtime/log/log.ts';
+import { logInto } from '../../../shared/runtime/log/log-line.ts';
 import { HistoryKeeper } from './keeper.ts';
 import type { FromHistory, HistoryStart, ToHistory } from './messages.ts';
 
@@ -15,16 +15,7 @@ const post = (message: FromHistory): void => port.postMessage(message);
 
 /** Posted after the state, so that a failure that has been logged is among the alerts, too. */
 const lines: FromHistory[] = [];
-const at =
-  (level: LogLevel) =>
-  (fields: unknown, message?: string): void => {
-    lines.push(
-      typeof fields === 'string'
-        ? { kind: 'log', level, fields: {}, message: fields }
-        : { kind: 'log', level, fields: fields as object, message: message ?? '' },
-    );
-  };
-const log: Log = { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error'), fatal: at('fatal') };
+const log = logInto((line) => void lines.push(line));
 
 const keeper = new HistoryKeeper({ path, retention, clock: systemClock, log });
 

@@ -1,4 +1,4 @@
-import type { LogLevel } from '../../../shared/runtime/log/log-level.ts';
+import type { LogLine } from '../../../shared/runtime/log/log-line.ts';
 import type { Purge } from '../../../shared/wire/purge.ts';
 import type { CacheEntry } from '../../traffic/protocol.ts';
 
@@ -57,7 +57,7 @@ export type FromDisk =
   | { readonly kind: 'noted'; readonly purge: Purge }
   | { readonly kind: 'released' }
   | ({ readonly kind: 'state' } & DiskState)
-  | { readonly kind: 'log'; readonly level: LogLevel; readonly fields: object; readonly message: string };
+  | LogLine;
 
 /** Written; not written because the disk fails or another process owns the files; or no longer wanted. */
 export type WriteOutcome = 'written' | 'dropped' | 'unwanted';

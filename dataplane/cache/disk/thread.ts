@@ -1,6 +1,6 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { systemClock } from '../../../shared/runtime/clock.ts';
-import type { Log, LogLevel } from '../../../shared/runtime/log/log.ts';
+import { logInto } from '../../../shared/runtime/log/log-line.ts';
 import { systemFs } from './disk-fs.ts';
 import { DiskStore } from './disk-store.ts';
 import type { DiskStart, FromDisk, ToDisk } from './messages.ts';
@@ -11,17 +11,7 @@ if (port === null) throw new Error('the files of the cache are kept by a thread 
 
 const TICK_MS = 1_000;
 const post = (message: FromDisk): void => port.postMessage(message);
-const at =
-  (level: LogLevel) =>
-  (fields: unknown, message?: string): void =>
-    post(
-      typeof fields === 'string'
-        ? { kind: 'log', level, fields: {}, message: fields }
-        : { kind: 'log', level, fields: fields as object, message: message ?? '' },
-    );
-const log: Log = { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error'), fatal: at('fatal') };
-
-const store = new DiskStore(workerData as DiskStart, { fs: systemFs, clock: systemClock, log, post });
+const store = new DiskStore(workerData as DiskStart, { fs: systemFs, clock: systemClock, log: logInto(post), post });
 
 /** Messages are handled between two turns. */
 let turning = false;

@@ -1,9 +1,8 @@
 import type { Clock } from '../../../shared/runtime/clock.ts';
-import type { Log, LogLevel } from '../../../shared/runtime/log/log.ts';
+import type { Log } from '../../../shared/runtime/log/log.ts';
+import { LOG_LEVELS, type LogLevel } from '../../../shared/runtime/log/log-level.ts';
 import type { FromWorker } from '../protocol.ts';
 
-/** Log levels, the least important first, as in `--log-level`. */
-const ORDER: readonly LogLevel[] = ['debug', 'info', 'warn', 'error', 'fatal'];
 /** Burst and lines per second of one level that a worker may write: clients can cause some of them. */
 const BURST = 200;
 const PER_SECOND = 5;
@@ -48,7 +47,7 @@ export function relayedLog(minLevel: LogLevel, clock: Clock, post: (message: Fro
     const debug = level === 'debug';
     const allowance = new Allowance(debug ? DEBUG_BURST : BURST, debug ? DEBUG_PER_SECOND : PER_SECOND, clock.monotonic());
     return (fields: unknown, message?: string) => {
-      if (ORDER.indexOf(level) < ORDER.indexOf(minLevel) || !allowance.spend(clock.monotonic())) return;
+      if (LOG_LEVELS.indexOf(level) < LOG_LEVELS.indexOf(minLevel) || !allowance.spend(clock.monotonic())) return;
       const left = allowance.dropped > 0 && { lines_left_out: allowance.dropped };
       allowance.dropped = 0;
       if (typeof fields === 'string') post({ kind: 'log', level, fields: { ...left }, message: fields });

@@ -3,6 +3,7 @@ import type { Problem } from '../../shared/wire/apply.ts';
 import type { Alert, Severity } from '../../shared/wire/dashboard.ts';
 import { SOURCE_FAILED } from '../../shared/wire/errors.ts';
 import type { ControllerStatus, DataplaneStatus, LastFailure } from '../../shared/wire/status.ts';
+import type { RefusedRoute } from '../table/controllers/reported-conditions.ts';
 import { problemAdvice } from './problem-advice.ts';
 import { NO_PORT } from './readiness.ts';
 
@@ -49,15 +50,6 @@ export type CertificateTrouble = {
 
 /** A controller's route that a posted one overrides. `since` in ms since 1970. */
 export type Override = { readonly domain: string; readonly controller: string; readonly since: number };
-
-/** A route as a controller sent it last, which is not served. `since` in ms since 1970. */
-export type RefusedRoute = {
-  readonly controller: string;
-  readonly domain: string;
-  readonly result: 'rejected' | 'conflicted';
-  readonly reason: string;
-  readonly since: number;
-};
 
 /** Every alert, in no particular order. */
 export function* alertsOf(situation: Situation): Generator<Alert> {

@@ -2,15 +2,8 @@ import type { Clock } from '../../shared/runtime/clock.ts';
 import { inTurns } from '../../shared/runtime/turns.ts';
 import type { Alert, HostNow, Overview, Traffic } from '../../shared/wire/dashboard.ts';
 import type { DataplaneStatus } from '../../shared/wire/status.ts';
-import {
-  alertsOf,
-  type CertificateTrouble,
-  type FailingSite,
-  type Override,
-  type RefusedRoute,
-  type Situation,
-  type Warnings,
-} from './alerts.ts';
+import type { RefusedRoute } from '../table/controllers/reported-conditions.ts';
+import { alertsOf, type CertificateTrouble, type FailingSite, type Override, type Situation, type Warnings } from './alerts.ts';
 import type { UpstreamSurvey } from './upstreams.ts';
 import { WorstFirst } from './worst-first.ts';
 

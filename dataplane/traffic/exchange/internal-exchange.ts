@@ -36,6 +36,20 @@ export type InternalRequest = {
   readonly trace?: Trace | null;
 };
 
+type OfClient = Pick<InternalRequest, 'host' | 'hostField' | 'address' | 'local' | 'hops' | 'port' | 'secure' | 'bindsConnection'>;
+
+/** What a request that the proxy makes on behalf of a client's has of it. */
+export const onBehalfOf = (x: Exchange): OfClient => ({
+  host: x.host,
+  hostField: x.hostField,
+  address: x.client.address,
+  local: x.client.facts().connection.local,
+  hops: x.hops,
+  port: x.port,
+  secure: x.secure,
+  bindsConnection: x.bindsConnection,
+});
+
 /** The head of an answer to an internal exchange. */
 export type InternalAnswer = {
   readonly status: number;

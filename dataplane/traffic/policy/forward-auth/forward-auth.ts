@@ -1,6 +1,6 @@
 import type { RouteSpec } from '../../../../shared/route.ts';
 import type { Exchange } from '../../exchange/exchange.ts';
-import type { InternalRequest, InternalTools } from '../../exchange/internal-exchange.ts';
+import { type InternalRequest, type InternalTools, onBehalfOf } from '../../exchange/internal-exchange.ts';
 import { resumeLater } from '../../exchange/later.ts';
 import { type OwnAnswer, UNSAFE_VALUE } from '../../exchange/own-answer.ts';
 import type { Responder } from '../../exchange/responder.ts';
@@ -64,19 +64,12 @@ const UNFIT: OwnAnswer = {
 };
 
 const requestTo = (x: Exchange, uri: string, fields: string, hostOfTarget: InternalRequest['hostOfTarget']): InternalRequest => ({
+  ...onBehalfOf(x),
   method: 'GET',
   target: uri,
-  host: x.host,
-  hostField: x.hostField,
   fields,
   hostOfTarget: hostOfTarget ?? null,
   forwarding: `${x.forwarding}X-Forwarded-Method: ${x.method}\r\nX-Forwarded-Uri: ${x.target}\r\n`,
-  address: x.client.address,
-  local: x.client.facts().connection.local,
-  hops: x.hops,
-  bindsConnection: x.bindsConnection,
-  port: x.port,
-  secure: x.secure,
   body: null,
   trace: x.trace?.withoutSpans() ?? null,
 });

@@ -2,7 +2,7 @@ import { randomInt } from 'node:crypto';
 import { type MirrorSpec, mirrorsIn } from '../../../../shared/policy/mirror/effective.ts';
 import type { HandleSpec, RouteSpec, UpstreamSpec } from '../../../../shared/route.ts';
 import type { Exchange } from '../../exchange/exchange.ts';
-import { type AnswerSink, type InternalAnswer, InternalExchange } from '../../exchange/internal-exchange.ts';
+import { type AnswerSink, type InternalAnswer, InternalExchange, onBehalfOf } from '../../exchange/internal-exchange.ts';
 import { resumeLater } from '../../exchange/later.ts';
 import type { Responder } from '../../exchange/responder.ts';
 import type { MirrorResult } from '../../protocol.ts';
@@ -127,18 +127,11 @@ class Copies {
 
 /** The request for the upstream. The buffer of the body belongs to the original. */
 const copyOf = (x: Exchange, held: Buffer | null) => ({
+  ...onBehalfOf(x),
   method: x.upstreamMethod,
   target: x.upstreamTarget,
-  host: x.host,
-  hostField: x.hostField,
   fields: x.upstreamFields,
   forwarding: x.forwarding,
-  address: x.client.address,
-  local: x.client.facts().connection.local,
-  hops: x.hops,
-  bindsConnection: x.bindsConnection,
-  port: x.port,
-  secure: x.secure,
   body: held === null ? null : Buffer.from(held),
   hostOfTarget: x.hostOfTarget,
   trace: x.trace?.withoutSpans() ?? null,

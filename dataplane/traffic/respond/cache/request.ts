@@ -1,6 +1,6 @@
 import { foldedName } from '../../codec/http1/field-names.ts';
 import type { Exchange } from '../../exchange/exchange.ts';
-import type { InternalRequest } from '../../exchange/internal-exchange.ts';
+import { type InternalRequest, onBehalfOf } from '../../exchange/internal-exchange.ts';
 import { type Directives, readDirectives } from './directives.ts';
 import type { KeyParts } from './key-parts.ts';
 
@@ -114,19 +114,12 @@ function fetchFields(fields: string, validators: string): string {
  * does not wait for it.
  */
 export const fetchRequest = (x: Exchange, validators: string, background: boolean): InternalRequest => ({
+  ...onBehalfOf(x),
   method: 'GET',
   target: x.upstreamTarget,
-  host: x.host,
-  hostField: x.hostField,
   fields: fetchFields(x.upstreamFields, validators),
   forwarding: x.forwarding,
-  address: x.client.address,
-  local: x.client.facts().connection.local,
-  hops: x.hops,
-  port: x.port,
-  secure: x.secure,
   body: null,
-  bindsConnection: x.bindsConnection,
   hostOfTarget: x.hostOfTarget,
   routedAs: x,
   trace: background ? (x.trace?.withoutSpans() ?? null) : x.trace,

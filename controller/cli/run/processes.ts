@@ -3,12 +3,13 @@ import { constants } from 'node:os';
 import { extname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-type Room = 'dataplane' | 'controller' | 'controller/cli/run';
+/** A process, by the folder with its main file. */
+type Program = 'dataplane' | 'controller' | 'controller/cli/run';
 
 /** The entry point of a process: `.ts` in a checkout, `.js` when built. */
-export function entryOf(room: Room): string {
+export function entryOf(program: Program): string {
   const extension = extname(fileURLToPath(import.meta.url));
-  return fileURLToPath(new URL(`../../../${room}/main${extension}`, import.meta.url));
+  return fileURLToPath(new URL(`../../../${program}/main${extension}`, import.meta.url));
 }
 
 export const dataplane = (argv: readonly string[]): Promise<number> => become('dataplane', argv);
@@ -17,8 +18,8 @@ export const controller = (argv: readonly string[]): Promise<number> => become('
 export const parentOfRun = (argv: readonly string[]): Promise<number> => become('controller/cli/run', argv);
 
 /** Runs a process in place of this one: same terminal, signals passed on. The launcher does the same without an intermediate process. */
-function become(room: Room, argv: readonly string[]): Promise<number> {
-  const child = spawn(process.execPath, [...process.execArgv, entryOf(room), ...argv], { stdio: 'inherit' });
+function become(program: Program, argv: readonly string[]): Promise<number> {
+  const child = spawn(process.execPath, [...process.execArgv, entryOf(program), ...argv], { stdio: 'inherit' });
   for (const signal of ['SIGTERM', 'SIGHUP', 'SIGUSR2'] as const) process.on(signal, () => child.kill(signal));
   // A terminal sends the signal to both: this process only has to outlive the other.
   process.on('SIGINT', () => undefined);

@@ -45,6 +45,32 @@ test('a Gateway keeps the address that it reports, unless another one requests i
   assert.equal(new Set([...assigned.values()].map((own) => JSON.stringify(own))).size, 6);
 });
 
+test('a Gateway keeps the address that it reports if one of another namespace requests it: the two share it', () => {
+  const own = reporting('own', ['192.0.2.4']);
+  const requesting = gateway('requesting', '192.0.2.4');
+  const foreign = { ...requesting, meta: { ...requesting.meta, namespace: 'odd' } };
+  const shared = { kind: 'one', address: '192.0.2.4' };
+  for (const gateways of [
+    [own, foreign],
+    [foreign, own],
+  ]) {
+    const assigned = assignAddresses(gateways, PUBLISHED);
+    assert.deepEqual([assigned.get(own), assigned.get(foreign)], [shared, shared]);
+  }
+  assert.notDeepEqual(assignAddresses([own, requesting], PUBLISHED).get(own), shared);
+});
+
+test('of Gateways that share an address, none loses it because another one requests that or comes later', () => {
+  const sharing = ['a', 'b', 'c'].map((name, at) => reporting(name, [`192.0.2.${at === 0 ? 0 : 1}`]));
+  const [first, second] = PUBLISHED;
+  for (const more of ['192.0.2.0', '192.0.2.1'].flatMap((value) => [[], [gateway('later')], [gateway('asking', value)]])) {
+    const others = more.map((one) => ({ ...one, meta: { ...one.meta, namespace: 'odd' } }));
+    const assigned = assignAddresses([...sharing, ...others], [first ?? '', second ?? '']);
+    const addresses = sharing.map((one) => assigned.get(one)).map((one) => (one?.kind === 'one' ? one.address : null));
+    assert.deepEqual(addresses, ['192.0.2.0', '192.0.2.1', '192.0.2.1']);
+  }
+});
+
 test('without one of the Gateways most others keep their addresses, and more Gateways than addresses share them evenly', () => {
   const gateways = Array.from({ length: 5 }, (_, nth) => gateway(`g${nth}`));
   const before = assignAddresses(gateways, PUBLISHED);

@@ -19,36 +19,47 @@ export function addressesToDivide(publish: Publish | null, isPod: boolean, inter
 
 /**
  * Gives each Gateway an address of its own if the proxy has several: the one that it requests, the one in its status, or a free one. The
- * same Gateways therefore get the same addresses in every replica, and no Gateway loses its address because of another one. With more
- * Gateways than addresses, some share one.
+ * same Gateways therefore get the same addresses in every replica, and no Gateway loses its address because of another one, except to one of
+ * its namespace that requests it: hosts have one certificate at all addresses, so others could answer for them there. With more Gateways than
+ * addresses, or if one requests that of another namespace, some share one.
  * @param gateways The oldest first.
  */
 export function assignAddresses(gateways: readonly Gateway[], published: readonly string[]): ReadonlyMap<Gateway, OwnAddress> {
   if (published.length < 2) return new Map(gateways.map((gateway) => [gateway, ALL]));
   const taken = new Map<string, number>(published.map((address) => [address, 0]));
   const assigned = new Map<Gateway, OwnAddress>();
+  /** By address and namespace. */
+  const requested = new Set<string>();
+  const kept = new Set<string>();
   const give = (gateway: Gateway, address: string): void => {
     taken.set(address, (taken.get(address) ?? 0) + 1);
     assigned.set(gateway, { kind: 'one', address });
   };
   for (const gateway of gateways) {
-    const requested = gateway.addresses.filter(({ value }) => value !== '').map(({ value }) => value);
-    const [own] = requested;
+    const wanted = gateway.addresses.filter(({ value }) => value !== '').map(({ value }) => value);
+    const [own] = wanted;
     if (own === undefined) continue;
-    if (requested.length === 1 && taken.has(own)) give(gateway, own);
-    else assigned.set(gateway, { kind: 'none' });
+    if (wanted.length === 1 && taken.has(own)) {
+      give(gateway, own);
+      requested.add(`${own} ${gateway.meta.namespace}`);
+    } else assigned.set(gateway, { kind: 'none' });
   }
+  // A Gateway that reports several got them when the proxy had a single address, or no address of its own.
+  const keptBy = ({ reported: [reported = '', ...others], meta }: Gateway): string | null =>
+    others.length === 0 && taken.has(reported) && !requested.has(`${reported} ${meta.namespace}`) ? reported : null;
   for (const gateway of gateways) {
-    // A Gateway that reports several got them when the proxy had a single address, or no address of its own.
-    const [reported = '', ...others] = gateway.reported;
-    if (!assigned.has(gateway) && others.length === 0 && taken.get(reported) === 0) give(gateway, reported);
+    const reported = keptBy(gateway);
+    if (assigned.has(gateway) || reported === null || kept.has(reported)) continue;
+    give(gateway, reported);
+    kept.add(reported);
   }
   for (const gateway of gateways) {
     if (assigned.has(gateway)) continue;
     const least = Math.min(...taken.values());
     const free = published.filter((address) => taken.get(address) === least);
     const [best] = free.map((address) => ({ address, rank: rankOf(gateway, address) })).sort((a, b) => (a.rank < b.rank ? -1 : 1));
-    if (best) give(gateway, best.address);
+    const own = least > 0 ? keptBy(gateway) : null;
+    if (best) give(gateway, own ?? best.address);
   }
   return assigned;
 }

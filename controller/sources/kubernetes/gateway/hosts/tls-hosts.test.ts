@@ -122,3 +122,25 @@ test('Gateways with listeners on many ports of several addresses take away no ho
     assert.equal(host?.length, tlsRoutes.length + 1);
   }
 });
+
+test('a listener that passes connections on closes none of an Ingress for every host with HTTPS, nor at a port mapped to that of HTTPS listeners', () => {
+  const entriesFor = (domain: string, objects: Parameters<typeof clusterOf>[0], map: readonly [number, number][] = []) => {
+    const { routes } = translate({
+      ...clusterOf({
+        gatewayClasses: [{ name: '/sluice', spec: { controllerName: GATEWAY_CONTROLLER } }],
+        secrets: [{ name: 'shop/pair', data: { 'tls.crt': crt, 'tls.key': key } }],
+        ...objects,
+      }),
+      portMap: new Map(map),
+    });
+    return routes.find((route) => route.domain === domain)?.tls_passthrough?.map(({ ports }) => ports);
+  };
+  const passing = (port: number) => gateway('odd/g', { ...tls('b.test'), port });
+  const { spec, ...rest } = ingressOf('shop/web', '', 'app') as SampleObject & { readonly spec: object };
+  const secured = { ...rest, spec: { ...spec, tls: [{ secretName: 'pair' }] } };
+  assert.deepEqual(entriesFor('*', { gateways: [passing(443)], ingresses: [secured] }), undefined);
+  assert.deepEqual(entriesFor('*', { gateways: [passing(443)], ingresses: [{ ...rest, spec }] }), [[443]]);
+  const every = { ...https, hostname: undefined, tls: { certificateRefs: [{ name: 'pair' }] } };
+  assert.deepEqual(entriesFor('*', { gateways: [gateway('shop/g', every), passing(8_443)] }), [[8_443]]);
+  assert.deepEqual(entriesFor('*', { gateways: [gateway('shop/g', every), passing(8_443)] }, [[443, 8_443]]), undefined);
+});

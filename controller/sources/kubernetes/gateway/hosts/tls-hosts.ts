@@ -24,12 +24,25 @@ export type TlsHosts = {
 };
 
 /** A listener that passes connections on, with the routes of each of its hosts, the oldest first. */
-type Passing = { readonly bound: BoundListener; readonly routes: Map<Hostname, TlsRoute[]> };
+type Passing = { readonly bound: BoundListener; readonly routes: ReadonlyMap<Hostname, readonly TlsRoute[]> };
+
+/** Those of a place, of which the oldest Gateways come first. */
+type PassingPlace = {
+  readonly key: string;
+  /** Where one of them is. */
+  readonly place: ListenAddress;
+  readonly byHost: ReadonlyMap<Hostname, readonly Passing[]>;
+  /** By the hosts that routes name there. */
+  readonly naming: ReadonlyMap<Hostname, readonly Passing[]>;
+  /** Their hosts in their Gateways, by `keyIn`. */
+  readonly hostsIn: ReadonlySet<string>;
+};
 
 /**
  * Where connections are passed on to, by the name that their clients request. A listener does not share its hosts: if no route has one, its
- * connections are closed. The same applies to names that no listener has, at a place where all listeners pass connections on. `endingAt`
- * returns the objects that name a host at a place in order to end TLS there: it belongs to the oldest one, unless that is of the same namespace.
+ * connections are closed. The same applies to names that no listener has, at a place where all listeners pass connections on, unless an object
+ * of another kind ends TLS for every host. `endingAt` returns the objects that name a host at a place in order to end TLS there: it belongs to
+ * the oldest one, unless that is of the same namespace.
  */
 export function tlsHosts(
   listeners: readonly BoundListener[],
@@ -38,23 +51,59 @@ export function tlsHosts(
   backends: RouteBackends,
   endingAt: EndingAt,
 ): TlsHosts {
-  const passing = listeners
-    .filter(({ isServed, listener }) => isServed && listener.protocol === 'TLS')
-    .map((bound): Passing => ({ bound, routes: routesOf(bound, attachments) }));
-  const https = listeners.filter(({ isServed, listener }) => isServed && listener.protocol === 'HTTPS');
-  const ending = new Set(https.map(placeKey));
-  const endingIn = new Set(https.map((bound) => keyIn(bound, bound.listener.hostname)));
-  const isClosed = passing.some(({ bound }) => !ending.has(placeKey(bound)));
+  const served = listeners.filter(({ isServed }) => isServed);
+  const passing = passingOf(
+    served.filter(({ listener }) => listener.protocol === 'TLS'),
+    attachments,
+  );
+  const https = served.filter(({ listener }) => listener.protocol === 'HTTPS');
+  const ending = new Set(https.map((bound) => placeKey(bound, map)));
+  const endingIn = new Set(https.map((bound) => keyIn(bound, bound.listener.hostname, map)));
+  const places = [...Map.groupBy(passing, ({ bound }) => placeKey(bound, map))].map(([key, list]) => placeOfAll(key, list, map));
+  const isClosed = places.some(({ key }) => !ending.has(key));
   const own = passing.flatMap(({ bound, routes }) => [bound.listener.hostname, ...routes.keys()]);
   const names = new Set<Hostname>(isClosed ? [...own, null] : own);
   const outcome = { serving: new Set<BoundListener>(), lost: [] as LostHost[] };
   const entries = [...names].map(
-    (name) => [name, entriesFor(name, passing, { ending, endingIn }, map, backends, endingAt, outcome)] as const,
+    (name) => [name, entriesFor(name, places, { ending, endingIn }, map, backends, endingAt, outcome)] as const,
   );
   const passthroughs = new Map(
     entries.filter(([, list]) => list.length > 0).map(([name, list]) => [name, joined(list).slice(0, MAX_PORTS)]),
   );
   return { passthroughs, ...outcome };
+}
+
+function passingOf(listeners: readonly BoundListener[], attachments: readonly Attachment<TlsRoute>[]): Passing[] {
+  const found = new Map(listeners.map((bound) => [bound, new Map<Hostname, TlsRoute[]>()]));
+  for (const { route, listeners: attached } of attachments)
+    for (const { bound, hosts } of attached) {
+      const routes = found.get(bound);
+      for (const host of routes === undefined ? [] : hosts) {
+        const known = routes?.get(host);
+        if (known) known.push(route);
+        else routes?.set(host, [route]);
+      }
+    }
+  for (const routes of found.values()) for (const list of routes.values()) list.sort(byAge);
+  return [...found].map(([bound, routes]) => ({ bound, routes }));
+}
+
+function placeOfAll(key: string, list: readonly Passing[], map: PortMap): PassingPlace {
+  const [first] = list;
+  const naming = new Map<Hostname, Passing[]>();
+  for (const one of list)
+    for (const name of one.routes.keys()) {
+      const known = naming.get(name);
+      if (known) known.push(one);
+      else naming.set(name, [one]);
+    }
+  return {
+    key,
+    place: { address: first?.bound.address ?? null, port: first?.bound.listener.port ?? 0 },
+    byHost: Map.groupBy(list, ({ bound }) => bound.listener.hostname),
+    naming,
+    hostsIn: new Set(list.map(({ bound }) => keyIn(bound, bound.listener.hostname, map))),
+  };
 }
 
 /** Joins entries with the same targets, because a route has room for few: those of one address, and then those of the same ports. */
@@ -71,9 +120,11 @@ function joined(entries: HostPassthroughs): HostPassthroughs {
   );
 }
 
-const placeKey = ({ address, listener }: BoundListener): string => `${listener.port} ${address ?? ''}`;
+/** Connections to ports that are mapped to the same one can't be told apart. */
+const placeKey = ({ address, listener }: BoundListener, map: PortMap): string => `${mapPort(map, listener.port)} ${address ?? ''}`;
 /** Of a host at the place of a listener in its Gateway. */
-const keyIn = (bound: BoundListener, name: Hostname): string => `${placeKey(bound)} ${bound.gateway.meta.uid} ${name ?? '*'}`;
+const keyIn = (bound: BoundListener, name: Hostname, map: PortMap): string =>
+  `${placeKey(bound, map)} ${bound.gateway.meta.uid} ${name ?? '*'}`;
 
 /** The places of listeners that end TLS, and their hosts there, by `placeKey` and `keyIn`. */
 type Ending = { readonly ending: ReadonlySet<string>; readonly endingIn: ReadonlySet<string> };
@@ -92,48 +143,35 @@ function keeps({ bound, routes }: Passing, name: Hostname, { bound: { gateway, o
 const moreSpecific = ({ listener }: BoundListener, names: readonly Hostname[]): readonly Hostname[] =>
   names.slice(0, names.indexOf(listener.hostname));
 
-/** Whether a more specific listener of its Gateway ends TLS for a host. */
-const isIsolated = ({ bound }: Passing, names: readonly Hostname[], { endingIn }: Ending): boolean =>
-  moreSpecific(bound, names).some((name) => endingIn.has(keyIn(bound, name)));
-
-/** Whether one of those at its place passes the connections of the host on. */
-function isNarrowed({ bound }: Passing, names: readonly Hostname[], here: readonly Passing[]): boolean {
-  const more = moreSpecific(bound, names);
-  return here.some((other) => other.bound.gateway === bound.gateway && more.includes(other.bound.listener.hostname));
-}
-
-function routesOf(bound: BoundListener, attachments: readonly Attachment<TlsRoute>[]): Map<Hostname, TlsRoute[]> {
-  const routes = new Map<Hostname, TlsRoute[]>();
-  for (const { route, listeners } of attachments)
-    for (const place of listeners)
-      if (place.bound === bound) for (const host of place.hosts) routes.set(host, [...(routes.get(host) ?? []), route].sort(byAge));
-  return routes;
-}
+/** Whether its Gateway has a more specific listener for a host among those with these keys. */
+const isIsolated = ({ bound }: Passing, names: readonly Hostname[], keys: ReadonlySet<string>, map: PortMap): boolean =>
+  moreSpecific(bound, names).some((name) => keys.has(keyIn(bound, name, map)));
 
 /** The most specific listener of each place decides, and then the most specific of its routes, or the oldest of several. */
 function entriesFor(
   name: Hostname,
-  passing: readonly Passing[],
-  ending: Ending,
+  places: readonly PassingPlace[],
+  { ending, endingIn }: Ending,
   map: PortMap,
   backends: RouteBackends,
   endingAt: EndingAt,
   { serving, lost }: { readonly serving: Set<BoundListener>; readonly lost: LostHost[] },
 ): HostPassthroughs {
   const names = coveringNames(name);
-  const places = Map.groupBy(passing, ({ bound }) => placeKey(bound));
-  // Those of the oldest Gateways come first.
-  return [...places].flatMap(([key, list]) => {
-    const [any] = list;
-    const covering = names.find((one) => list.some(({ bound }) => bound.listener.hostname === one));
-    if (covering === undefined)
-      return name === null && any && !ending.ending.has(key) ? [entryAt(placeOf(any), map, undefined, backends)] : [];
-    const most = list.filter(({ bound }) => bound.listener.hostname === covering);
+  return places.flatMap(({ key, place, byHost, naming, hostsIn }) => {
+    const covering = names.find((one) => byHost.has(one));
+    if (covering === undefined) {
+      const isClosed = name === null && !ending.has(key) && endingAt(null, place).length === 0;
+      return isClosed ? [entryAt(place, map, undefined, backends)] : [];
+    }
+    const most = byHost.get(covering) ?? [];
+    const routed = naming.get(name) ?? [];
+    const isEnded = (one: Passing): boolean => isIsolated(one, names, endingIn, map);
     const isKeeping = (one: Passing): boolean =>
-      one.routes.has(name) && most.every((rival) => keeps(one, name, rival)) && !isNarrowed(one, names, list);
-    const having = [...most, ...list.filter((one) => one.bound.listener.hostname !== covering && isKeeping(one))];
-    const here = having.filter((one) => !isIsolated(one, names, ending));
-    for (const { bound } of having.filter((one) => isIsolated(one, names, ending)))
+      one.bound.listener.hostname !== covering && most.every((rival) => keeps(one, name, rival)) && !isIsolated(one, names, hostsIn, map);
+    const having = [...most, ...routed.filter(isKeeping)];
+    const here = having.filter((one) => !isEnded(one));
+    for (const { bound } of having.filter(isEnded))
       lost.push({ bound, name, why: whyLost(name, bound, 'does not pass its connections on', 'a more specific listener that ends TLS') });
     const routes = names.map((one) => here.flatMap((listener) => listener.routes.get(one) ?? []).sort(byAge)[0]);
     const [route] = routes.filter((one) => one !== undefined);
@@ -141,11 +179,8 @@ function entriesFor(
     // A route may name the host at another place only.
     const isNamed = here.some(({ bound, routes: named }) => bound.listener.hostname === name || named.has(name));
     if (first === undefined || !isNamed) return [];
-    const others = endingAt(name, placeOf(first));
-    const all = list.flatMap((one) => {
-      const naming = one.routes.get(name);
-      return naming === undefined || isIsolated(one, names, ending) ? [] : naming;
-    });
+    const others = endingAt(name, place);
+    const all = routed.flatMap((one) => (isEnded(one) ? [] : (one.routes.get(name) ?? [])));
     const isLost = isOfOther(name, first.bound, route, all, others);
     for (const { bound } of here) {
       if (!isLost) serving.add(bound);
@@ -154,7 +189,7 @@ function entriesFor(
     if (isLost) return [];
     const by = `the listener ${first.bound.listener.name} of ${nameOf(first.bound.owner.meta)}, which passes connections on`;
     for (const { bound } of others) if (bound !== null) lost.push({ bound, name, why: whyLost(name, bound, 'does not serve it', by) });
-    return [entryAt(placeOf(first), map, route, backends)];
+    return [entryAt(place, map, route, backends)];
   });
 }
 
@@ -178,8 +213,6 @@ function isOfOther(
 
 const whyLost = (name: Hostname, { listener }: BoundListener, what: string, owner: string): string =>
   `${name ?? '*'}: on port ${listener.port} it belongs to ${owner}, so the listener ${listener.name} ${what}`;
-
-const placeOf = ({ bound }: Passing): ListenAddress => ({ address: bound.address, port: bound.listener.port });
 
 function entryAt(
   { address, port }: ListenAddress,

@@ -144,3 +144,31 @@ test('a listener that passes connections on closes none of an Ingress for every 
   assert.deepEqual(entriesFor('*', { gateways: [gateway('shop/g', every), passing(8_443)] }), [[8_443]]);
   assert.deepEqual(entriesFor('*', { gateways: [gateway('shop/g', every), passing(8_443)] }, [[443, 8_443]]), undefined);
 });
+
+test('connections are passed on to no more targets than a route may have, which would be no valid route', () => {
+  const ports = Array.from({ length: 11 }, (_, at) => ({ name: `p${at}`, port: 1_000 + at }));
+  const endpoints = Array.from({ length: 1_000 }, (_, at) => ({
+    addresses: [`10.0.${Math.floor(at / 250)}.${at % 250}`],
+    conditions: { ready: true },
+  }));
+  const { routes, problems } = translate(
+    clusterOf({
+      gatewayClasses: [{ name: '/sluice', spec: { controllerName: GATEWAY_CONTROLLER } }],
+      gateways: [gateway('odd/g', tls('a.test'))],
+      services: [{ name: 'odd/app', spec: { ports } }],
+      slices: [{ name: 'odd/app-1', metadata: { labels: { 'kubernetes.io/service-name': 'app' } }, addressType: 'IPv4', ports, endpoints }],
+      tlsRoutes: [
+        {
+          name: 'odd/r',
+          spec: {
+            parentRefs: [{ group: 'gateway.networking.k8s.io', kind: 'Gateway', name: 'g' }],
+            hostnames: ['a.test'],
+            rules: [{ backendRefs: ports.map(({ port }) => ({ name: 'app', port })) }],
+          },
+        },
+      ],
+    }),
+  );
+  assert.deepEqual(problems, []);
+  assert.equal(routes.find(({ domain }) => domain === 'a.test')?.tls_passthrough?.[0]?.upstreams.length, 10_000);
+});

@@ -1,4 +1,4 @@
-import { MAX_PORTS } from '../../../../../shared/limits.ts';
+import { MAX_PORTS, MAX_TARGETS } from '../../../../../shared/limits.ts';
 import type { RouteInput } from '../../../../../shared/route.ts';
 import { byAge, nameOf } from '../../objects/meta.ts';
 import type { TlsRoute } from '../../objects/tls-route.ts';
@@ -239,5 +239,6 @@ function targetsOf({ kind, meta, backends: refs }: TlsRoute, backends: RouteBack
     for (const upstream of upstreams)
       if (!found.has(upstream.address))
         found.set(upstream.address, { ...upstream, weight: Math.max(1, Math.round((share / most) * 1_000)) });
-  return [...found.values()];
+  // With more, the route of the host would not be valid, which others share.
+  return [...found.values()].slice(0, MAX_TARGETS);
 }

@@ -116,3 +116,27 @@ test('routes stay on the ports of their listeners if an Ingress has paths of the
   }
   assert.deepEqual(portsWith('HTTP', 80), [undefined, undefined, undefined]);
 });
+
+test('a route for a wildcard at a listener for exactly the host keeps its precedence there, although it is attached to one for the wildcard too', () => {
+  const listener = (port: number, hostname: string) => ({
+    ...{ name: `l${port}`, protocol: 'HTTP', port, hostname, allowedRoutes: { namespaces: { from: 'All' } } },
+  });
+  for (const ingresses of [[], [ingressOf('odd/web', 'h.test', 'app')]]) {
+    const { routes } = translate(
+      clusterOf({
+        gatewayClasses: [CLASS],
+        gateways: [
+          { name: 'infra/shared', spec: { gatewayClassName: 'sluice', listeners: [listener(80, '*.test'), listener(8_080, 'h.test')] } },
+        ],
+        services: APPS.map(({ service }) => service),
+        slices: APPS.map(({ slice }) => slice),
+        httpRoutes: [httpRoute('shop/r', '*.test'), httpRoute('infra/r', 'h.test')],
+        ingresses,
+      }),
+    );
+    const host = routes.find(({ domain }) => domain === 'h.test');
+    const targetAt = (port: number) =>
+      host?.handles.find(({ match }) => match?.port === undefined || match.port.includes(port))?.upstreams[0]?.address;
+    assert.deepEqual([targetAt(80), targetAt(8_080)], ['10.0.0.3:8080', '10.0.0.1:8080']);
+  }
+});

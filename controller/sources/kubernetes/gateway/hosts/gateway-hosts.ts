@@ -48,8 +48,11 @@ export type GatewayHost = {
 
 type Place = ReturnType<HostRules['placesOf']>[number];
 
-/** A place where a host is served, and which of its matches are. */
-type ServedPlace = ListenAddress & { readonly scheme: 'http' | 'https'; readonly matches: ReadonlySet<HttpMatch> };
+/** A place where a host is served, and which of its matches are, with their ranks there. */
+type ServedPlace = ListenAddress & {
+  readonly scheme: 'http' | 'https';
+  readonly matches: ReadonlyMap<HttpMatch, number>;
+};
 
 /** All places of a host, and whether objects of other kinds have paths of it. */
 type Places = { readonly places: readonly ServedPlace[]; readonly isShared: boolean };
@@ -173,18 +176,23 @@ function oldestMatch(lists: readonly (readonly RuleMatch[])[]): RuleMatch | unde
   return oldest;
 }
 
-/** Merges several ordered lists of matches into one order that is consistent with each of them. */
+/**
+ * Merges several ordered lists of matches into one order that is consistent with each of them. A route for a wildcard may be attached to a
+ * listener for exactly the host at one place, and to one for the wildcard at another: its matches have a rank for each, and are there twice.
+ */
 function inOrder(lists: readonly (readonly RuleMatch[])[]): readonly RuleMatch[] {
   const [first = [], ...others] = lists;
-  if (others.every((list) => list === first || (list.length === first.length && list.every(({ match }, at) => match === first[at]?.match))))
+  const isSame = (a: RuleMatch, b: RuleMatch | undefined): boolean => a.match === b?.match && a.rank === b.rank;
+  if (others.every((list) => list === first || (list.length === first.length && list.every((one, at) => isSame(one, first[at])))))
     return first;
   let all = first;
   for (const list of others) {
-    const places = new Map(all.map(({ match }, at) => [match, at]));
+    const byRank = Map.groupBy(all.keys(), (at) => (all[at] as RuleMatch).rank);
+    const places = new Map([...byRank].map(([rank, some]) => [rank, new Map(some.map((at) => [(all[at] as RuleMatch).match, at]))]));
     const merged: RuleMatch[] = [];
     let next = 0;
     for (const one of list) {
-      const place = places.get(one.match);
+      const place = places.get(one.rank)?.get(one.match);
       if (place === undefined) merged.push(one);
       else for (; next <= place; next++) merged.push(all[next] as RuleMatch);
     }
@@ -254,7 +262,7 @@ function blocksOf(
 ): HostBlock[] {
   const variants = new Map<string, { readonly blocks: readonly RuleBlock[]; readonly places: ServedPlace[] }>();
   for (const place of all.places) {
-    if (!place.matches.has(match)) continue;
+    if (place.matches.get(match) !== rank) continue;
     const { blocks } = knownBlocksOfRule(route, rule, number, match, place, backends);
     const text = textOf(blocks);
     const variant = variants.get(text);
@@ -273,10 +281,10 @@ function blocksOf(
   );
 }
 
-const matches = new WeakMap<readonly RuleMatch[], ReadonlySet<HttpMatch>>();
+const matches = new WeakMap<readonly RuleMatch[], ReadonlyMap<HttpMatch, number>>();
 
-function matchesIn(list: readonly RuleMatch[]): ReadonlySet<HttpMatch> {
-  const known = matches.get(list) ?? new Set(list.map(({ match }) => match));
+function matchesIn(list: readonly RuleMatch[]): ReadonlyMap<HttpMatch, number> {
+  const known = matches.get(list) ?? new Map(list.map(({ match, rank }) => [match, rank]));
   matches.set(list, known);
   return known;
 }

@@ -16,7 +16,7 @@ import type { GatewaySnapshot } from './gateway-snapshot.ts';
 import { Grants } from './grants.ts';
 import { type GatewayHost, gatewayHost, type OtherOwner } from './hosts/gateway-hosts.ts';
 import { HostRules } from './hosts/host-rules.ts';
-import { domainOf } from './hosts/hostnames.ts';
+import { coveringNames, domainOf } from './hosts/hostnames.ts';
 import { conflictsOf, type LostHost, lostByCertificates, unpresentedAt } from './hosts/lost-hosts.ts';
 import { type HostPassthroughs, tlsHosts } from './hosts/tls-hosts.ts';
 import { tlsOverlaps } from './hosts/tls-overlaps.ts';
@@ -107,7 +107,8 @@ export function translateGateways(
   const hosts = new Map(
     rules.names().flatMap((name): [string, GatewayHost][] => {
       const domain: string = domainOf(name);
-      const host = gatewayHost(name, rules, map, targets, others.get(domain), shared.has(domain));
+      const isBelowShared = coveringNames(name).some((over) => over !== name && shared.has(domainOf(over)));
+      const host = gatewayHost(name, rules, map, targets, others.get(domain), { isShared: shared.has(domain), isBelowShared });
       return host === null ? [] : [[domain, host]];
     }),
   );

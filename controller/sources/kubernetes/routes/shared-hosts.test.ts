@@ -140,3 +140,17 @@ test('a route for a wildcard at a listener for exactly the host keeps its preced
     assert.deepEqual([targetAt(80), targetAt(8_080)], ['10.0.0.3:8080', '10.0.0.1:8080']);
   }
 });
+
+test('a Gateway for every host takes no requests from an Ingress for every host, or for a wildcard, because a host has a listener elsewhere', () => {
+  const gatewayAt = (name: string, port: number, hostname?: string): SampleObject => ({
+    name,
+    spec: { gatewayClassName: 'sluice', listeners: [{ name: 'l', protocol: 'HTTP', port, hostname }] },
+  });
+  const portsWith = (ingresses: readonly SampleObject[]) => {
+    const gateways = [gatewayAt('infra/g', 8_080, 'h.test'), gatewayAt('odd/g', 80)];
+    const { routes } = translate(clusterOf({ gatewayClasses: [CLASS], gateways, ingresses }));
+    return routes.find(({ domain }) => domain === 'h.test')?.ports;
+  };
+  assert.deepEqual(portsWith([]), [80, 8_080]);
+  for (const host of ['', '*.test']) assert.deepEqual(portsWith([ingressOf('shop/web', host, 'app')]), [8_080]);
+});

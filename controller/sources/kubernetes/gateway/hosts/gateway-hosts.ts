@@ -57,9 +57,12 @@ type ServedPlace = ListenAddress & {
 /** All places of a host, and whether objects of other kinds have paths of it. */
 type Places = { readonly places: readonly ServedPlace[]; readonly isShared: boolean };
 
+/** Which objects of other kinds have paths of a host, accepted or not: any, or any of a wildcard over it or of every host. */
+export type SharedNames = { readonly isShared: boolean; readonly isBelowShared: boolean };
+
 /**
  * Builds the blocks of a host from the rules of its listeners; null if it has none. Blocks that differ by place are for some places only.
- * `other`: the oldest object of another kind that names the host. `isShared`: whether there are objects of other kinds, accepted or not.
+ * `other`: the oldest object of another kind that names the host.
  */
 export function gatewayHost(
   name: Hostname,
@@ -67,20 +70,21 @@ export function gatewayHost(
   map: PortMap,
   backends: RouteBackends,
   other: OtherOwner | undefined,
-  isShared: boolean,
+  { isShared, isBelowShared }: SharedNames,
 ): GatewayHost | null {
-  const all = rules.placesOf(name);
-  if (all.length === 0) return null;
-  const allLists = all.map(({ listeners }) => rules.rulesFor(name, listeners));
+  const found = rules.placesOf(name).map((place) => ({ place, list: rules.rulesFor(name, place.listeners) }));
+  const named = isBelowShared && !isShared ? namedAmong(name, found, map) : found;
+  if (named.length === 0) return null;
+  const [all, allLists] = [named.map(({ place }) => place), named.map(({ list }) => list)];
   const isOfOther = other !== undefined && isOlderThanAll(other.meta, name, all, allLists);
   const isOwn = isOfOther ? listenersOf(other.meta, name, rules, allLists) : ownListeners(name, rules, all, allLists);
   const isBeside = isOfOther ? isOwn : besideOwn(all, isOwn);
   const usual = isShared ? requiredBy(all.flatMap(({ listeners }) => listeners.filter(isOwn))) : undefined;
   const owned = all.map((one, at) => ({ ...one, isOwn: isOfOther ? isOwn : ownersAt(one, name, rules, allLists[at] ?? []) }));
   // What is not accepted serves nothing, so nothing has to be protected at the other places of the owner, such as one with a redirect.
-  const { found, conflicting, rules: clients } = clientRules(owned, usual, other === undefined ? isBeside : isOwn, map);
-  const lists = conflicting.length === 0 ? allLists : found.map(({ listeners }) => rules.rulesFor(name, listeners));
-  const places = found.map(
+  const { found: served, conflicting, rules: clients } = clientRules(owned, usual, other === undefined ? isBeside : isOwn, map);
+  const lists = conflicting.length === 0 ? allLists : served.map(({ listeners }) => rules.rulesFor(name, listeners));
+  const places = served.map(
     ({ place, listeners }, index): ServedPlace => ({
       ...place,
       scheme: listeners[0]?.listener.protocol === 'HTTP' ? 'http' : 'https',
@@ -88,7 +92,7 @@ export function gatewayHost(
     }),
   );
   const { blocks, refused } = knownBlocks(lists, { places, isShared }, map, backends);
-  const listeners = [...new Set(found.flatMap((one) => one.listeners))].sort((a, b) => Number(isOwn(b)) - Number(isOwn(a)));
+  const listeners = [...new Set(served.flatMap((one) => one.listeners))].sort((a, b) => Number(isOwn(b)) - Number(isOwn(a)));
   const own = [isOwn, isBeside].map((isOne) => listeners.filter(isOne)).find((some) => some.some(({ secrets }) => secrets.length > 0));
   const isOwnSecret = own !== undefined;
   const isLeft = !isOwnSecret && isOfOther && other?.hasHttps === true;
@@ -105,6 +109,22 @@ export function gatewayHost(
     presenting,
     unpresented: listeners.filter((bound) => bound.secrets.length > 0 && isHidden(bound)),
   };
+}
+
+/**
+ * The places at ports where a listener or a route names the host. At others, its requests are for what is over it, which has the same rules of
+ * Gateways, and may have paths of other objects.
+ */
+function namedAmong<One extends { readonly place: Place; readonly list: readonly RuleMatch[] }>(
+  name: Hostname,
+  all: readonly One[],
+  map: PortMap,
+): One[] {
+  const portOf = ({ place }: One): number => mapPort(map, place.place.port);
+  const isNamed = ({ place, list }: One): boolean =>
+    place.listeners.some(({ listener }) => listener.hostname === name) || list.some(({ rank }) => rank === 0);
+  const ports = new Set(all.filter(isNamed).map(portOf));
+  return all.filter((one) => ports.has(portOf(one)));
 }
 
 /** A host has one certificate, however many ports it is served on: the usual one decides, among those whose certificates are for the host. */

@@ -154,3 +154,29 @@ test('a Gateway for every host takes no requests from an Ingress for every host,
   assert.deepEqual(portsWith([]), [80, 8_080]);
   for (const host of ['', '*.test']) assert.deepEqual(portsWith([ingressOf('shop/web', host, 'app')]), [8_080]);
 });
+
+test('routes on the usual port are served over HTTPS beside an Ingress, also if another Gateway has a listener for the host elsewhere', () => {
+  const data = { 'tls.crt': encoded(PAIR.certificate), 'tls.key': encoded(PAIR.privateKey) };
+  const portsBeside = (...others: readonly SampleObject[]) => {
+    const { routes } = translate(
+      clusterOf({
+        gatewayClasses: [CLASS],
+        ingresses: [ingressFor('infra/web')],
+        gateways: [gatewayFor(), ...others],
+        secrets: ['infra', 'odd'].map((namespace) => ({ name: `${namespace}/pair`, data })),
+        services: APPS.map(({ service }) => service),
+        slices: APPS.map(({ slice }) => slice),
+        httpRoutes: [httpRoute('shop/r', 'h.test', '/own')],
+      }),
+    );
+    return routes.find(({ domain }) => domain === 'h.test')?.handles[0]?.match?.port;
+  };
+  const gatewayAt = (namespace: string, port: number): SampleObject => {
+    const listener = { name: 'l', protocol: 'HTTPS', port, hostname: 'h.test', tls: { certificateRefs: [{ name: 'pair' }] } };
+    return { name: `${namespace}/more`, spec: { gatewayClassName: 'sluice', listeners: [listener] } };
+  };
+  assert.equal(portsBeside(), undefined);
+  assert.deepEqual(portsBeside(gatewayAt('odd', 8_443)), [80, 443]);
+  assert.deepEqual(portsBeside(gatewayAt('odd', 443)), [80, 443]);
+  assert.deepEqual(portsBeside(gatewayAt('infra', 443)), [80]);
+});

@@ -48,9 +48,10 @@ export type GatewayHost = {
 
 type Place = ReturnType<HostRules['placesOf']>[number];
 
-/** A place where a host is served, and which of its matches are, with their ranks there. */
+/** A place where a host is served, of which namespaces its listeners there are, and which of its matches are served, with their ranks there. */
 type ServedPlace = ListenAddress & {
   readonly scheme: 'http' | 'https';
+  readonly namespaces: readonly string[];
   readonly matches: ReadonlyMap<HttpMatch, number>;
 };
 
@@ -88,6 +89,7 @@ export function gatewayHost(
     ({ place, listeners }, index): ServedPlace => ({
       ...place,
       scheme: listeners[0]?.listener.protocol === 'HTTP' ? 'http' : 'https',
+      namespaces: isShared ? [...new Set(listeners.map(({ owner }) => owner.meta.namespace))] : [],
       matches: matchesIn(lists[index] ?? []),
     }),
   );
@@ -239,7 +241,8 @@ function knownBlocks(lists: readonly (readonly RuleMatch[])[], all: Places, map:
   if (first === undefined) return { blocks: [], refused: [] };
   const before = known.get(first);
   const found = before?.round === backends.round ? before.found : new Map<string, Blocks>();
-  const key = JSON.stringify([lists.map(numberOf), all.isShared, all.places.map(({ address, port, scheme }) => [address, port, scheme])]);
+  const places = all.places.map(({ address, port, scheme, namespaces }) => [address, port, scheme, namespaces]);
+  const key = JSON.stringify([lists.map(numberOf), all.isShared, places]);
   const same = found.get(key);
   if (same !== undefined) return same;
   const made = fittingBlocks(inOrder(lists), (one) => blocksOf(one, all, map, backends));
@@ -290,7 +293,7 @@ function blocksOf(
     else variants.set(text, { blocks, places: [place] });
   }
   return [...variants.values()].flatMap((variant) =>
-    conditionsOf(variant.places, all, map).flatMap((condition) =>
+    conditionsOf(match, variant.places, all, map).flatMap((condition) =>
       variant.blocks.map(
         (handle): HostBlock => ({
           ...{ rank, match, isRefused, meta: route.meta },
@@ -332,12 +335,27 @@ function withCondition(handle: RuleBlock, condition: PlaceCondition): RuleBlock 
   return made;
 }
 
-/** The conditions that together select some of the places of a host; null selects all of them. */
-function conditionsOf(some: readonly ListenAddress[], { places, isShared }: Places, map: PortMap): (PlaceCondition | null)[] {
-  const isEverywhere = some.length === places.length && places.every(({ address }) => address === null);
+/** The conditions that together select some of the places of a match; null selects all of them. */
+function conditionsOf(
+  match: HttpMatch,
+  some: readonly ServedPlace[],
+  { places, isShared }: Places,
+  map: PortMap,
+): (PlaceCondition | null)[] {
+  const isAt = (one: ListenAddress, port: number): boolean => mapPort(map, one.port) === mapPort(map, port);
+  const usual = isShared ? some.filter((one) => isAt(one, DEFAULT_HTTP_PORT)) : [];
   // The paths of objects of other kinds are served on every port, to which routes for other ports, such as an internal one, must not follow.
   // Those on the usual port do, because the host may be redirected to HTTPS as its other object says.
-  return isEverywhere && (!isShared || some.some((place) => isUsual(place, map))) ? [null] : placeConditions(some, map);
+  const isEverywhere = some.length === places.length && places.every(({ address }) => address === null);
+  if (isEverywhere && (!isShared || usual.length > 0)) return [null];
+  // Also if others have listeners for the host elsewhere, or for HTTPS. Where its own Gateways have one for HTTPS, that says what is served.
+  const isSecured = (one: ServedPlace): boolean =>
+    places.some(
+      (other) =>
+        isAt(other, DEFAULT_HTTPS_PORT) &&
+        other.address === one.address &&
+        (other.matches.has(match) || one.namespaces.some((name) => other.namespaces.includes(name))),
+    );
+  const secure = usual.filter((one) => !isSecured(one)).map(({ address }) => ({ address, port: DEFAULT_HTTPS_PORT }));
+  return placeConditions([...some, ...secure], map);
 }
-
-const isUsual = ({ port }: ListenAddress, map: PortMap): boolean => mapPort(map, port) === mapPort(map, DEFAULT_HTTP_PORT);

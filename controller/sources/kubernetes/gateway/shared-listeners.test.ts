@@ -198,3 +198,22 @@ test('a younger Gateway of another namespace decides nothing about the TLS of an
       assert.deepEqual([whose, redirect], [own.whose, false]);
     }
 });
+
+test('a host with the default certificate of its Gateway keeps it under a wildcard of another namespace that has one', () => {
+  const odd = { port: 8_443, hostname: '*.test', requires: false };
+  for (const hasRoute of [false, true])
+    for (const requires of [false, true]) {
+      const { presented, https, redirect, ports, whose } = beside({ port: 443, requires }, odd, hasRoute);
+      assert.deepEqual([presented, https, redirect], [['infra'], 'provided', false]);
+      assert.deepEqual(
+        [ports, whose],
+        [
+          [443, 8_443],
+          [requires ? 'infra' : null, null],
+        ],
+      );
+    }
+  const own = { name: 'infra/wild', spec: gatewayOf('infra', { ...odd, requires: false }).spec };
+  const gateways = [gatewayOf('infra', { port: 443, requires: false }), own];
+  assert.deepEqual(servedWith({ gateways, httpRoutes: [routeOf('infra')] }).presented, []);
+});

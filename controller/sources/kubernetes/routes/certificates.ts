@@ -15,6 +15,7 @@ const MAX_NAMES = 100;
 export class SecretCertificates {
   private readonly secrets: ReadonlyMap<string, TlsSecret>;
   private readonly hosts = new Map<string, string[]>();
+  private readonly presented = new Set<string>();
   private readonly defaults: { readonly secret: string; readonly name: string }[] = [];
 
   constructor(secrets: ReadonlyMap<string, TlsSecret>) {
@@ -49,12 +50,18 @@ export class SecretCertificates {
     return true;
   }
 
+  /** Whether one is presented for a host or wildcard so far. */
+  isPresented(host: string): boolean {
+    return this.presented.has(host);
+  }
+
   /** Presents a Secret at a place for all names that have no other. */
   presentDefault(secret: string, place: DefaultPlace): void {
     this.defaults.push({ secret, name: defaultNameOf(place) });
   }
 
   private note(secret: string, host: string): void {
+    this.presented.add(host);
     const hosts = this.hosts.get(secret);
     if (hosts) hosts.push(host);
     else this.hosts.set(secret, [host]);

@@ -1,5 +1,5 @@
 import type { RouteInput, RouteSpec } from '../../../../shared/route.ts';
-import { CATCH_ALL, type Domain } from '../../../../shared/values/host.ts';
+import { CATCH_ALL, type Domain, wildcardOf } from '../../../../shared/values/host.ts';
 import { ProblemList } from '../../problem-list.ts';
 import { createRouteReader } from '../../route-reader.ts';
 import type { UndatedProblem } from '../../source.ts';
@@ -53,7 +53,11 @@ export function translate(snapshot: ClusterSnapshot): ClusterTranslation {
     if (namespace !== null) namespaces.set(host, namespace);
     const own = ownClaims(claims, namespace);
     const isPresented = site !== null && presentsOne(host, secretsOf(site, claims), own, certificates);
-    const https = isPresented ? 'provided' : httpsOf(host as Domain, own, certificates, problems);
+    const usual = isPresented ? 'provided' : httpsOf(host as Domain, own, certificates, problems);
+    // Wildcards come first in this order.
+    const over = wildcardOf(host as Domain);
+    const isForeign = over !== undefined && certificates.isPresented(over) && namespaces.get(over) !== namespace;
+    const https = usual === 'off' && isForeign && presentsDefault(host, site, certificates) ? 'provided' : usual;
     const route = routeOf(claims, site, https);
     if ('domain' in route) routes.push(route);
     else problems.push({ ...badRoute(host, route.reason), origin: route.origin });
@@ -140,6 +144,12 @@ function presentsOne(host: string, secrets: readonly string[], own: readonly Pat
   if (https?.kind === 'auto') return false;
   const isUsed = https?.kind === 'secret' && certificates.use(`${https.namespace}/${https.secret}`, host) === null;
   return isUsed || certificates.presentFirst(secrets, host);
+}
+
+/** A host with a default certificate keeps it under a wildcard of another namespace that has one, which would come before. */
+function presentsDefault(host: string, site: GatewaySite | null, certificates: SecretCertificates): boolean {
+  const secrets = site?.http?.ownDefaults ?? [];
+  return certificates.presentCovering(secrets, host) || certificates.presentFirst(secrets, host);
 }
 
 function withOrigin(input: RouteInput): RouteSpec | { readonly origin: string; readonly reason: string } {

@@ -35,8 +35,10 @@ export type GatewayHost = {
   readonly isOfOther: boolean;
   /** The listener with a host whose certificate is presented for it at all places; one of its owner's if these have any. */
   readonly presenting: BoundListener | null;
-  /** Whether that is one of its owner's listeners. */
+  /** Whether that is one of its owner's listeners, or these are for every host and present their default certificates. */
   readonly isOwnSecret: boolean;
+  /** In the latter case, the Secrets of the usual one. */
+  readonly ownDefaults: readonly string[];
   /** The listeners whose own Secrets are therefore not presented. */
   readonly unpresented: readonly BoundListener[];
   readonly clientRules: ClientRules;
@@ -106,6 +108,7 @@ export function gatewayHost(
       : !bound.secrets.some((secret) => presenting.secrets.includes(secret));
   return {
     ...{ name, blocks, refused, isOfOther, listeners, conflicting, isOwnSecret },
+    ownDefaults: presenting === null ? (usualOf(own?.filter(({ secrets }) => secrets.length > 0) ?? [])?.secrets ?? []) : [],
     clientRules: clients,
     ports: [...new Set(places.map(({ port }) => mapPort(map, port)))],
     presenting,
@@ -133,9 +136,11 @@ function namedAmong<One extends { readonly place: Place; readonly list: readonly
 function presentingAmong(name: Hostname, listeners: readonly BoundListener[]): BoundListener | null {
   const able = listeners.filter(({ listener, secrets }) => listener.hostname !== null && secrets.length > 0);
   const covering = able.filter(({ certified }) => name !== null && covers(certified, name));
-  const best = covering.length > 0 ? covering : able;
-  return best.find(({ listener }) => listener.port === DEFAULT_HTTPS_PORT) ?? best[0] ?? null;
+  return usualOf(covering.length > 0 ? covering : able);
 }
+
+const usualOf = (listeners: readonly BoundListener[]): BoundListener | null =>
+  listeners.find(({ listener }) => listener.port === DEFAULT_HTTPS_PORT) ?? listeners[0] ?? null;
 
 function isOlderThanAll(other: Meta, name: Hostname, places: readonly Place[], lists: readonly (readonly RuleMatch[])[]): boolean {
   const isYounger = (one: { readonly meta: Meta }): boolean => byAge({ meta: other }, one) < 0;

@@ -171,3 +171,31 @@ test('ports that connections arrive at as one have one rule', () => {
   assert.deepEqual(requiredAt(host, 8_443), ['staff']);
   assert.deepEqual(problems, []);
 });
+
+test('a host keeps its client certificates although others require more at a further address than a route has room for', async () => {
+  const addresses = ['10.1.0.1', '10.1.0.2'];
+  const at = (name: string, value: string, ports: readonly number[], frontend: object): SampleObject => {
+    const { spec } = gateway(
+      name,
+      ports.map((port) => ({ port, hostname: 'h.test' })),
+      frontend,
+    ) as SampleObject & { readonly spec: object };
+    return { name, spec: { ...spec, addresses: [{ type: 'IPAddress', value }] } };
+  };
+  const ports = [...Array.from({ length: 15 }, (_, nth) => 400 + nth), 443];
+  const perPort = ports.map((port) => ({ port, tls: validation(`ca-${port}`) }));
+  const configs = ['infra/staff', ...ports.map((port) => `odd/ca-${port}`)].map(async (name) => {
+    const [namespace = '', own = ''] = name.split('/');
+    const meta = { namespace, name: own, uid: name, createdAt: '2026-01-01T00:00:00Z', generation: 0 };
+    return [name, { meta, authorities: await authorityOf(name) }] as const;
+  });
+  const { host, problems } = served(
+    {
+      gateways: [at('infra/g', '10.1.0.2', [443], { default: validation('staff') }), at('odd/g', '10.1.0.1', ports, { perPort })],
+      httpRoutes: [route('infra/r')],
+    },
+    { addresses, authorities: new Map(await Promise.all(configs)) },
+  );
+  const own = host?.client_auth_at?.filter(({ local_ips: ips }) => ips?.includes('10.1.0.2'));
+  assert.deepEqual([own?.map(({ ports: on }) => on), problems.length], [[[443]], 1]);
+});

@@ -33,21 +33,27 @@ type RuledPlace = ListenAddress & { readonly authorities: string | null };
 export function clientRules(all: readonly OwnedPlace[], usual: string | null | undefined, isOwn: OwnedPlace['isOwn'], map: PortMap) {
   const conflicting: BoundListener[] = [];
   const known = new Set<string>();
-  const found: { readonly place: RuledPlace; readonly listeners: readonly BoundListener[] }[] = [];
-  for (const { place, listeners, isOwn: isOwnHere } of all) {
+  const found = new Map<OwnedPlace, { readonly place: RuledPlace; readonly listeners: readonly BoundListener[] }>();
+  // There is room for some authorities only, first for those of the owner of the host: others may require some at further addresses.
+  const isOther = ({ listeners }: OwnedPlace): number => Number(!listeners.some(isOwn));
+  for (const one of [...all].sort((a, b) => isOther(a) - isOther(b))) {
+    const { place, listeners, isOwn: isOwnHere } = one;
     const own = requiredBy(listeners.filter(isOwnHere));
     const authorities = own ?? (usual !== undefined && !listeners.some(isOwn) ? usual : null);
-    const served = listeners.filter((bound) => bound.clientAuthorities === null || bound.clientAuthorities === authorities);
     const hasRoom = authorities === null || known.has(authorities) || known.size < MAX_PORTS;
     if (authorities !== null && hasRoom) known.add(authorities);
-    conflicting.push(...(hasRoom ? listeners.filter((bound) => !served.includes(bound)) : listeners));
-    if (hasRoom && served.length > 0) found.push({ place: { ...place, authorities }, listeners: served });
+    const isServed = ({ clientAuthorities }: BoundListener): boolean =>
+      hasRoom && (clientAuthorities === null || clientAuthorities === authorities);
+    const served = listeners.filter(isServed);
+    for (const bound of listeners) if (!isServed(bound)) conflicting.push(bound);
+    if (served.length > 0) found.set(one, { place: { ...place, authorities }, listeners: served });
   }
-  const places = found.map(({ place }) => place);
+  const served = all.flatMap((one) => found.get(one) ?? []);
+  const places = served.map(({ place }) => place);
   const [first] = places;
   const isSame = places.every(({ authorities }) => authorities === first?.authorities);
   const everywhere = usual === undefined ? (isSame ? (first?.authorities ?? null) : null) : usual;
-  return { found, conflicting, rules: { everywhere, elsewhere: exceptions(places, everywhere, map) } satisfies ClientRules };
+  return { found: served, conflicting, rules: { everywhere, elsewhere: exceptions(places, everywhere, map) } satisfies ClientRules };
 }
 
 /** What the oldest of the Gateways with a requirement requires. */

@@ -199,3 +199,14 @@ test('a host keeps its client certificates although others require more at a fur
   const own = host?.client_auth_at?.filter(({ local_ips: ips }) => ips?.includes('10.1.0.2'));
   assert.deepEqual([own?.map(({ ports: on }) => on), problems.length], [[[443]], 1]);
 });
+
+test('a port requires what the Gateway requires whose listener named the host first, not that of an older route of another namespace', () => {
+  const named = (namespace: string, requires: boolean) =>
+    gateway(`${namespace}/g`, [{ port: 443, hostname: 'h.test' }], requires ? { default: validation('staff') } : undefined);
+  const httpRoutes = [route('odd/r'), route('infra/r')];
+  const own = served({ gateways: [named('infra', true), named('odd', false)], httpRoutes });
+  assert.deepEqual([requiredAt(own.host, 443), own.host?.handles.length, own.problems], [['staff'], 2, []]);
+  const { host, problems } = served({ gateways: [named('infra', false), named('odd', true)], httpRoutes });
+  // Those of the listener and of its route.
+  assert.deepEqual([requiredAt(host, 443), host?.handles.length, problems.length], [[null], 1, 2]);
+});

@@ -160,11 +160,13 @@ function listenersOf({ namespace }: Meta, name: Hostname, rules: HostRules, list
   return (bound) => bound.owner.meta.namespace === namespace || own.some((route) => rules.isAttached(route, name, bound));
 }
 
-/** The listeners at a place of its oldest route there; those of the oldest Gateway if no route there is accepted. */
-const ownersAt = ({ listeners: [oldest] }: Place, name: Hostname, rules: HostRules, list: readonly RuleMatch[]): IsOwn =>
-  list.every(({ isRefused }) => isRefused)
+/** The listeners at a place of the owner of the host there; those of the oldest Gateway if no route there is accepted. */
+const ownersAt = (place: Place, name: Hostname, rules: HostRules, list: readonly RuleMatch[]): IsOwn => {
+  const [oldest] = place.listeners;
+  return list.every(({ isRefused }) => isRefused)
     ? (bound) => bound.gateway === oldest?.gateway
-    : listenersOfRoute(name, rules, oldestMatch([list]));
+    : ownListeners(name, rules, [place], [list]);
+};
 
 /** Those of a namespace that has own ones: the oldest route of a host may be attached to one of several only, such as the one for HTTP. */
 function besideOwn(places: readonly Place[], isOwn: IsOwn): IsOwn {
@@ -173,16 +175,19 @@ function besideOwn(places: readonly Place[], isOwn: IsOwn): IsOwn {
 }
 
 /**
- * Those of the oldest route that is accepted; all if there is none. If a listener of another namespace is for exactly this host, and older than
- * the route and its listeners, the host belongs to that namespace: on other ports, anyone may name it.
+ * Those of the oldest route that is accepted. If a listener of another namespace is for exactly this host, and older than the route and its
+ * listeners, the host belongs to that namespace: on other ports, anyone may name it. Without a route, it belongs to that of the oldest listener.
  */
 function ownListeners(name: Hostname, rules: HostRules, places: readonly Place[], lists: readonly (readonly RuleMatch[])[]): IsOwn {
   const oldest = oldestMatch(lists);
-  const isOwn = listenersOfRoute(name, rules, oldest);
-  if (oldest === undefined) return isOwn;
   const all = places.flatMap(({ listeners }) => listeners);
+  const named = oldestOf(all.filter(({ listener }) => listener.hostname === name));
+  if (oldest === undefined) {
+    const first = named ?? oldestOf(all);
+    return ({ owner }) => owner.meta.namespace === first?.owner.meta.namespace;
+  }
+  const isOwn = listenersOfRoute(name, rules, oldest);
   const own = all.filter(isOwn).map(({ owner }) => owner);
-  const [named] = all.filter(({ listener }) => listener.hostname === name).sort((a, b) => byAge(a.owner, b.owner));
   const rivals = oldest.rank === 0 ? [...own, oldest.route] : own;
   if (named === undefined || rivals.some((one) => byAge(one, named.owner) < 0)) return isOwn;
   const { namespace } = named.owner.meta;
@@ -190,9 +195,15 @@ function ownListeners(name: Hostname, rules: HostRules, places: readonly Place[]
 }
 
 const listenersOfRoute =
-  (name: Hostname, rules: HostRules, oldest: RuleMatch | undefined): IsOwn =>
+  (name: Hostname, rules: HostRules, { route }: RuleMatch): IsOwn =>
   (bound) =>
-    oldest === undefined || rules.isAttached(oldest.route, name, bound);
+    rules.isAttached(route, name, bound);
+
+const oldestOf = (all: readonly BoundListener[]): BoundListener | undefined =>
+  all.reduce<BoundListener | undefined>(
+    (oldest, one) => (oldest === undefined || byAge(one.owner, oldest.owner) < 0 ? one : oldest),
+    undefined,
+  );
 
 /** That of the oldest of the most specific routes that are accepted. */
 function oldestMatch(lists: readonly (readonly RuleMatch[])[]): RuleMatch | undefined {

@@ -210,3 +210,14 @@ test('a port requires what the Gateway requires whose listener named the host fi
   // Those of the listener and of its route.
   assert.deepEqual([requiredAt(host, 443), host?.handles.length, problems.length], [[null], 1, 2]);
 });
+
+test('an Ingress of a host whose listener has no routes requires no client certificates of a younger Gateway on another port', () => {
+  const { host } = served({
+    gateways: [
+      gateway('infra/g', [{ port: 443, hostname: 'h.test' }]),
+      gateway('odd/g', [{ port: 9_443, hostname: 'h.test' }], { default: validation('staff') }),
+    ],
+    ingresses: [ingressOf('infra/web', 'h.test', 'app')],
+  });
+  assert.deepEqual(requiredAt(host, 80, 443, 8_443, 9_443), [null, null, null, null]);
+});

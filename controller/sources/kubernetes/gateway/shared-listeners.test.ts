@@ -217,3 +217,24 @@ test('a host with the default certificate of its Gateway keeps it under a wildca
   const gateways = [gatewayOf('infra', { port: 443, requires: false }), own];
   assert.deepEqual(servedWith({ gateways, httpRoutes: [routeOf('infra')] }).presented, []);
 });
+
+test('a Gateway of another namespace that names an Ingress’s host does not turn on the client certificates of a listener for every host', () => {
+  const own = gatewayOf('infra', { port: 8_443, requires: true });
+  const odd = gatewayOf('odd', { port: 443, hostname: 'admin.test', requires: false });
+  const ingresses = [ingressOf('infra/web', 'admin.test', 'app')];
+  assert.deepEqual(servedWith({ ingresses, gateways: [own, odd] }).whose, [null, null, null, null]);
+  const named = gatewayOf('infra', { port: 8_443, hostname: 'admin.test', requires: true });
+  assert.deepEqual(servedWith({ ingresses, gateways: [named, odd] }).whose, ['infra', 'infra', 'infra', 'infra']);
+});
+
+test('an Ingress of the namespace whose listener for HTTP named the host first keeps its TLS beside a younger Gateway of another one', () => {
+  const { spec, ...rest } = ingressOf('infra/web', 'admin.test', 'app') as SampleObject & { readonly spec: object };
+  const younger = [{ ...rest, spec: { ...spec, tls: [{ hosts: ['admin.test'], secretName: 'pair' }] } }];
+  const listeners = [{ name: 'http', protocol: 'HTTP', port: 80, hostname: 'admin.test' }];
+  const own = { name: 'infra/g', spec: { gatewayClassName: 'sluice', listeners } };
+  for (const requires of [false, true]) {
+    const odd = gatewayOf('odd', { port: 443, hostname: 'admin.test', requires });
+    const { whose, presented } = servedWith({ gateways: [own, odd], younger });
+    assert.deepEqual([whose, presented], [[null, null, null, null], ['infra']]);
+  }
+});

@@ -14,7 +14,7 @@ import { SecretCertificates } from './certificates.ts';
 import { type PathClaim, problemOf, type Request } from './claim.ts';
 import { type ClusterSnapshot, type ClusterTranslation, KUBERNETES_SOURCE } from './cluster-snapshot.ts';
 import { HostClaims } from './host-claims.ts';
-import { type GatewaySite, hasHttps, isOfGateway, namespaceOf, ownClaims, routeOfGatewayHost, routeOfHost } from './host-route.ts';
+import { type GatewaySite, hasHttps, namespaceOf, ownClaims, routeOfGatewayHost, routeOfHost } from './host-route.ts';
 import { isOurs, requestOf } from './ingress-claims.ts';
 import { readingOf } from './reading.ts';
 import { refusalsOf } from './refusals.ts';
@@ -128,8 +128,7 @@ function routeOf(
 
 /** A host that belongs to an object with a setting for HTTPS gets no certificate from Gateways of others. */
 function secretsOf({ http }: GatewaySite, claims: readonly PathClaim[]): readonly string[] {
-  if (http === null || (!http.isOwnSecret && !isOfGateway(http, claims) && hasHttps(ownClaims(claims, namespaceOf(http, claims)))))
-    return [];
+  if (http === null || (!http.isOwnSecret && hasHttps(ownClaims(claims, namespaceOf(http, claims))))) return [];
   return http.presenting?.secrets ?? [];
 }
 

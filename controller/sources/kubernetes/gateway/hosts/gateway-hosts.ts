@@ -82,8 +82,15 @@ export function gatewayHost(
   const isOfOther = other !== undefined && isOlderThanAll(other.meta, name, all, allLists);
   const isOwn = isOfOther ? listenersOf(other.meta, name, rules, allLists) : ownListeners(name, rules, all, allLists);
   const isBeside = isOfOther ? isOwn : besideOwn(all, isOwn);
-  const usual = isShared ? requiredBy(all.flatMap(({ listeners }) => listeners.filter(isOwn))) : undefined;
-  const owned = all.map((one, at) => ({ ...one, isOwn: isOfOther ? isOwn : ownersAt(one, name, rules, allLists[at] ?? []) }));
+  // Of the owner of an older object, only listeners and routes that name the host: otherwise others could turn that on by naming it.
+  const isRequiring = isOfOther ? namingListenersOf(other.meta, name, rules, allLists) : isOwn;
+  const usual = isShared ? requiredBy(all.flatMap(({ listeners }) => listeners.filter(isRequiring))) : undefined;
+  const isOfOwner = other !== undefined && (isOfOther || all.some(({ listeners }) => listeners.some(isOwnBeside(isOwn, other.meta))));
+  const ownersOf = (one: Place, list: readonly RuleMatch[]): IsOwn => {
+    if (isOfOther) return isRequiring;
+    return isOfOwner && !one.listeners.some(isBeside) ? isOwn : ownersAt(one, name, rules, list);
+  };
+  const owned = all.map((one, at) => ({ ...one, isOwn: ownersOf(one, allLists[at] ?? []) }));
   // What is not accepted serves nothing, so nothing has to be protected at the other places of the owner, such as one with a redirect.
   const { found: served, conflicting, rules: clients } = clientRules(owned, usual, other === undefined ? isBeside : isOwn, map);
   const lists = conflicting.length === 0 ? allLists : served.map(({ listeners }) => rules.rulesFor(name, listeners));
@@ -99,7 +106,7 @@ export function gatewayHost(
   const listeners = [...new Set(served.flatMap((one) => one.listeners))].sort((a, b) => Number(isOwn(b)) - Number(isOwn(a)));
   const own = [isOwn, isBeside].map((isOne) => listeners.filter(isOne)).find((some) => some.some(({ secrets }) => secrets.length > 0));
   const isOwnSecret = own !== undefined;
-  const isLeft = !isOwnSecret && isOfOther && other?.hasHttps === true;
+  const isLeft = !isOwnSecret && isOfOwner && other.hasHttps;
   const presenting = isLeft ? null : presentingAmong(name, own ?? listeners);
   // Where the owner's listeners are for every host, they present their default certificates.
   const isHidden = (bound: BoundListener): boolean =>
@@ -154,11 +161,24 @@ function isOlderThanAll(other: Meta, name: Hostname, places: readonly Place[], l
 type IsOwn = (bound: BoundListener) => boolean;
 
 /** Those of an object's namespace, and those to which it has attached routes for the host. */
-function listenersOf({ namespace }: Meta, name: Hostname, rules: HostRules, lists: readonly (readonly RuleMatch[])[]): IsOwn {
+function listenersOf(owner: Meta, name: Hostname, rules: HostRules, lists: readonly (readonly RuleMatch[])[]): IsOwn {
+  const isNaming = namingListenersOf(owner, name, rules, lists);
+  return (bound) => bound.owner.meta.namespace === owner.namespace || isNaming(bound);
+}
+
+/** The same for those of its namespace that are for exactly this host. */
+function namingListenersOf({ namespace }: Meta, name: Hostname, rules: HostRules, lists: readonly (readonly RuleMatch[])[]): IsOwn {
   const routes = new Set(lists.flatMap((list) => list.flatMap(({ rank, route }) => (rank === 0 ? [route] : []))));
   const own = [...routes].filter(({ meta }) => meta.namespace === namespace);
-  return (bound) => bound.owner.meta.namespace === namespace || own.some((route) => rules.isAttached(route, name, bound));
+  return (bound) =>
+    (bound.owner.meta.namespace === namespace && bound.listener.hostname === name) ||
+    own.some((route) => rules.isAttached(route, name, bound));
 }
+
+const isOwnBeside =
+  (isOwn: IsOwn, { namespace }: Meta): IsOwn =>
+  (bound) =>
+    isOwn(bound) && bound.owner.meta.namespace === namespace;
 
 /** The listeners at a place of the owner of the host there; those of the oldest Gateway if no route there is accepted. */
 const ownersAt = (place: Place, name: Hostname, rules: HostRules, list: readonly RuleMatch[]): IsOwn => {

@@ -8,14 +8,18 @@ const PORTS = 16;
 const PARENT = { group: 'gateway.networking.k8s.io', kind: 'Gateway', name: 'g' };
 const app = serviceOf('n/app', '10.0.0.1');
 
-type Objects = Pick<Parameters<typeof clusterOf>[0], 'httpRoutes' | 'backendTlsPolicies' | 'authorities'>;
+type Objects = Pick<
+  Parameters<typeof clusterOf>[0],
+  'ingresses' | 'gateways' | 'listenerSets' | 'httpRoutes' | 'tlsRoutes' | 'backendTlsPolicies' | 'authorities'
+>;
 
 /** The processor time of a translation that follows another one of the same objects, or of other targets, so many times (µs); the least of several. */
 function costOf(objects: Objects, hasOtherTargets = false, times = 1): number {
   const listeners = Array.from({ length: PORTS }, (_, at) => ({ name: `l${at}`, protocol: 'HTTP', port: 8_000 + at }));
   const snapshot = clusterOf({
-    ...{ gatewayClasses: [{ name: '/sluice', spec: { controllerName: 'sluice.dev/gateway-controller' } }], ...objects },
+    gatewayClasses: [{ name: '/sluice', spec: { controllerName: 'sluice.dev/gateway-controller' } }],
     ...{ gateways: [{ name: 'n/g', spec: { gatewayClassName: 'sluice', listeners } }], services: [app.service], slices: [app.slice] },
+    ...objects,
   });
   translate(snapshot);
   const costs = Array.from({ length: 3 }, (_, at) => {
@@ -109,4 +113,51 @@ test('many hosts that have one route in common on another port, as a redirect to
   const [alone, together] = [{ hostnames: ['a.test'] }, {}].map((more) => costOf({ httpRoutes: [common(more), ...own] }));
   // It is about as much work, and was more than twice as much.
   assert.ok(Number(together) < 2 * Number(alone), `${alone} and ${together} µs`);
+});
+
+test('the listeners of ListenerSets are compared in linear time', () => {
+  const all = { namespaces: { from: 'All' } };
+  const cost = (count: number) =>
+    costOf({
+      gateways: [{ name: 'n/g', spec: { gatewayClassName: 'sluice', allowedListeners: all } }],
+      listenerSets: Array.from({ length: count }, (_, set) => ({
+        name: `n/s${set}`,
+        spec: {
+          parentRef: { name: 'g' },
+          listeners: Array.from({ length: 32 }, (_, at) => ({
+            name: `l${at}`,
+            protocol: 'HTTP',
+            port: 80,
+            hostname: `h${set}-${at}.test`,
+          })),
+        },
+      })),
+    });
+  isLinear(cost(256), cost(1_024));
+});
+
+test('Gateways that pass the connections of a host on are compared in linear time', () => {
+  const listener = (at: number) => ({ name: 'l', protocol: 'TLS', port: 443, hostname: `h${at}.test`, tls: { mode: 'Passthrough' } });
+  const cost = (count: number) => {
+    const each = Array.from({ length: count }, (_, at) => at);
+    return costOf({
+      gateways: each.map((at) => ({ name: `n/g${at}`, spec: { gatewayClassName: 'sluice', listeners: [listener(at)] } })),
+      tlsRoutes: each.map((at) => ({
+        name: `n/r${at}`,
+        spec: { parentRefs: [{ ...PARENT, name: `g${at}` }], hostnames: [`h${at}.test`], rules: [{ backendRefs: [] }] },
+      })),
+    });
+  };
+  isLinear(cost(250), cost(1_000));
+});
+
+test('the Ingresses that share a host are listed in linear time', () => {
+  const cost = (count: number) =>
+    costOf({
+      ingresses: Array.from({ length: count }, (_, at) => {
+        const paths = [{ path: `/${at}`, pathType: 'Prefix', backend: { service: { name: 'app', port: { number: 80 } } } }];
+        return { name: `n/i${at}`, spec: { ingressClassName: 'sluice', rules: [{ host: 'a.test', http: { paths } }] } };
+      }),
+    });
+  isLinear(cost(1_000), cost(4_000));
 });

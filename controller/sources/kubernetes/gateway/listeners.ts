@@ -71,24 +71,43 @@ export function bindListeners(
   const added = [...sets]
     .sort(byAge)
     .flatMap((set) => set.listeners.map((listener) => ({ listener, owner: { kind: 'ListenerSet', meta: set.meta } as const })));
-  const before: { readonly listener: GatewayListener; readonly owner: ListenerOwner }[] = [];
+  const rivals = Map.groupBy(
+    own.map(({ listener }) => listener),
+    ({ port }) => port,
+  );
+  const before = new Map<number, PortListeners>();
   return [...own, ...added].map(({ listener, owner }) => {
-    const conflict = conflictOf(listener, owner, before, own);
-    if (conflict === null) before.push({ listener, owner });
+    const { port } = listener;
+    const conflict =
+      owner.kind === 'Gateway'
+        ? conflictWith(listener, rivals.get(port)?.filter((one) => one !== listener) ?? [])
+        : conflictWith(listener, rivalsOf(listener, before.get(port)));
+    if (conflict === null) before.set(port, withListener(listener, before.get(port)));
     return bind(gateway, address, owner, listener, conflict, snapshot, grants);
   });
 }
 
+/** The listeners of a port that are not in conflict with each other: they have one layer, one TLS mode, and each host once. */
+type PortListeners = {
+  readonly first: GatewayListener;
+  passing: GatewayListener | null;
+  readonly byHost: Map<string | null, GatewayListener>;
+};
+
+function withListener(listener: GatewayListener, known: PortListeners | undefined): PortListeners {
+  const on = known ?? { first: listener, passing: null, byHost: new Map() };
+  if (listener.protocol === 'TLS') on.passing ??= listener;
+  on.byHost.set(listener.hostname, listener);
+  return on;
+}
+
+/** Those of them that a listener may be in conflict with: a Gateway may have tens of thousands in ListenerSets. */
+const rivalsOf = ({ hostname }: GatewayListener, on: PortListeners | undefined): GatewayListener[] =>
+  on === undefined ? [] : [on.first, on.passing ?? on.first, on.byHost.get(hostname) ?? on.first];
+
 /** If two conflict, the one of the Gateway stays, or else the older one. If both are the Gateway's own, neither stays. */
-function conflictOf(
-  listener: GatewayListener,
-  owner: ListenerOwner,
-  before: readonly { readonly listener: GatewayListener; readonly owner: ListenerOwner }[],
-  own: readonly { readonly listener: GatewayListener }[],
-): Verdict | null {
-  const rivals = owner.kind === 'Gateway' ? own.filter((one) => one.listener !== listener) : before;
-  for (const { listener: other } of rivals) {
-    if (other.port !== listener.port) continue;
+function conflictWith(listener: GatewayListener, rivals: readonly GatewayListener[]): Verdict | null {
+  for (const other of rivals) {
     if (layerOf(other) !== layerOf(listener))
       return fails('ProtocolConflict', `the listener ${other.name} has port ${listener.port} for ${other.protocol}`);
     if (other.protocol === 'TLS' && listener.protocol === 'TLS' && other.tls?.mode !== listener.tls?.mode)

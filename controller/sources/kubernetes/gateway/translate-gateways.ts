@@ -17,14 +17,14 @@ import { Grants } from './grants.ts';
 import { type GatewayHost, gatewayHost, type OtherOwner } from './hosts/gateway-hosts.ts';
 import { HostRules } from './hosts/host-rules.ts';
 import { coveringNames, domainOf } from './hosts/hostnames.ts';
-import { conflictsOf, type LostHost, lostByCertificates, unpresentedAt } from './hosts/lost-hosts.ts';
+import { conflictsOf, type LostHost, lostByCertificates, type SharedHosts, unpresentedAt } from './hosts/lost-hosts.ts';
 import { type HostPassthroughs, tlsHosts } from './hosts/tls-hosts.ts';
 import { tlsOverlaps } from './hosts/tls-overlaps.ts';
 import { allowsNamespace, type BoundListener, bindListeners } from './listeners.ts';
 import { mapPort, type PortMap } from './port-map.ts';
 import { portSettings, withRoomForPorts } from './port-settings.ts';
 import { RouteBackends } from './rules/route-backends.ts';
-import { classStatus, gatewayStatus, listenerSetStatus, policyStatus } from './status/gateway-status.ts';
+import { type AttachedCounts, classStatus, gatewayStatus, listenerSetStatus, policyStatus } from './status/gateway-status.ts';
 import { routeStatus, withdrawnStatus } from './status/route-status.ts';
 import { judgeHttpRoute, judgeTlsRoute, type RouteVerdicts } from './status/route-verdicts.ts';
 
@@ -75,8 +75,12 @@ export function translateGateways(
   const names = new Set(classes.map(({ meta }) => meta.name));
   const gateways = [...snapshot.gateways.values()].filter(({ className }) => names.has(className)).sort(byAge);
   const addresses = assignAddresses(gateways, snapshot.addresses);
+  const sets = Map.groupBy(snapshot.listenerSets.values(), gatewayOf);
   const bound = withRoomForPorts(
-    gateways.map((gateway) => bindGateway(gateway, addresses.get(gateway) ?? { kind: 'none' }, snapshot, grants)),
+    gateways.map((gateway) => {
+      const wanting = sets.get(nameOf(gateway.meta)) ?? [];
+      return bindGateway(gateway, addresses.get(gateway) ?? { kind: 'none' }, wanting, snapshot, grants);
+    }),
     map,
   );
   const parents = new Map(bound.flatMap((one) => parentsOfGateway(one)));
@@ -136,21 +140,10 @@ export function translateGateways(
   const users = policies.judged.length === 0 ? new Map<string, Set<Gateway>>() : usersOfServices(http);
   const statuses = [
     ...classes.map(classStatus),
-    ...bound.map(({ gateway, address, listeners, sets }) =>
-      gatewayStatus(gateway, address, listeners, attached, attachedSets(listeners, sets), told),
+    ...bound.map(({ gateway, address, listeners, sets: own }) =>
+      gatewayStatus(gateway, address, listeners, attached, attachedSets(listeners, own), told),
     ),
-    ...bound.flatMap(({ listeners, sets, refusedSets }) => [
-      ...sets.map((set) =>
-        listenerSetStatus(
-          set,
-          listeners.filter(({ owner }) => owner.meta.uid === set.meta.uid),
-          attached,
-          true,
-          told,
-        ),
-      ),
-      ...refusedSets.map((set) => listenerSetStatus(set, [], attached, false, told)),
-    ]),
+    ...bound.flatMap((one) => statusesOfSets(one, attached, told)),
     ...[...http, ...tls].map(({ route, attachments, verdicts }) => routeStatus(route, attachments, verdicts)),
     ...policies.judged.map((judged) => policyStatus(judged, gatewaysUsing(judged.policy, users))),
   ];
@@ -192,29 +185,50 @@ type BoundGateway = {
   readonly refusedSets: readonly ListenerSet[];
 };
 
-function bindGateway(gateway: Gateway, address: OwnAddress, snapshot: GatewaySnapshot, grants: Grants): BoundGateway {
+/** The name of the Gateway that a ListenerSet is for; null if it is for something else. */
+const gatewayOf = ({ parent, meta }: ListenerSet): string | null =>
+  parent.group === GATEWAY_GROUP && parent.kind === 'Gateway'
+    ? nameOf({ namespace: parent.namespace ?? meta.namespace, name: parent.name })
+    : null;
+
+function bindGateway(
+  gateway: Gateway,
+  address: OwnAddress,
+  wanting: readonly ListenerSet[],
+  snapshot: GatewaySnapshot,
+  grants: Grants,
+): BoundGateway {
   const { meta, allowedListeners } = gateway;
-  const wanting = [...snapshot.listenerSets.values()].filter(
-    ({ parent, meta: own }) =>
-      parent.group === GATEWAY_GROUP &&
-      parent.kind === 'Gateway' &&
-      nameOf({ namespace: parent.namespace ?? own.namespace, name: parent.name }) === nameOf(meta),
-  );
   const isAllowed = ({ meta: own }: ListenerSet) => allowsNamespace(allowedListeners, meta.namespace, own.namespace, snapshot.namespaces);
-  const sets = wanting.filter(isAllowed);
-  const refusedSets = wanting.filter((set) => !sets.includes(set));
+  const { sets = [], refusedSets = [] } = Object.groupBy(wanting, (set) => (isAllowed(set) ? 'sets' : 'refusedSets'));
   return { gateway, address, sets, refusedSets, listeners: bindListeners(gateway, address, sets, snapshot, grants) };
 }
 
+/** Those that an object defines, by its uid. */
+const byOwner = (listeners: readonly BoundListener[]): ReadonlyMap<string, readonly BoundListener[]> =>
+  Map.groupBy(listeners, ({ owner }) => owner.meta.uid);
+
 /** Routes refer to a Gateway or a ListenerSet, and attach to the listeners defined there. */
 function parentsOfGateway({ gateway, listeners, sets, refusedSets }: BoundGateway) {
+  const defined = byOwner(listeners);
   const of = (kind: string, { namespace, name, uid }: Gateway['meta']) =>
-    [parentKey(kind, namespace, name), { gateway, listeners: listeners.filter(({ owner }) => owner.meta.uid === uid) }] as const;
+    [parentKey(kind, namespace, name), { gateway, listeners: defined.get(uid) ?? [] }] as const;
   return [of('Gateway', gateway.meta), ...[...sets, ...refusedSets].map(({ meta }) => of('ListenerSet', meta))];
 }
 
-const attachedSets = (listeners: readonly BoundListener[], sets: readonly ListenerSet[]): number =>
-  sets.filter(({ meta }) => listeners.some(({ owner, isServed }) => isServed && owner.meta.uid === meta.uid)).length;
+function attachedSets(listeners: readonly BoundListener[], sets: readonly ListenerSet[]): number {
+  const served = byOwner(listeners.filter(({ isServed }) => isServed));
+  return sets.filter(({ meta }) => served.has(meta.uid)).length;
+}
+
+/** The statuses of the ListenerSets of a Gateway. */
+function statusesOfSets({ listeners, sets, refusedSets }: BoundGateway, attached: AttachedCounts, told: SharedHosts): DesiredStatus[] {
+  const defined = byOwner(listeners);
+  return [
+    ...sets.map((set) => listenerSetStatus(set, defined.get(set.meta.uid) ?? [], attached, true, told)),
+    ...refusedSets.map((set) => listenerSetStatus(set, [], attached, false, told)),
+  ];
+}
 
 function countRoutes(routes: readonly JudgedRoute[]): Map<BoundListener, number> {
   const counts = new Map<BoundListener, number>();

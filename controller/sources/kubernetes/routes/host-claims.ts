@@ -3,6 +3,7 @@ import type { RouteDraft } from '../../../../shared/route.ts';
 import type { Domain } from '../../../../shared/values/host.ts';
 import { MAX_LINE_BYTES } from '../../../../shared/wire/apply.ts';
 import type { UndatedProblem } from '../../source.ts';
+import { nameOf } from '../objects/meta.ts';
 import type { Backend } from './backends.ts';
 import { originOf, type PathClaim, problemOf } from './claim.ts';
 
@@ -13,6 +14,7 @@ const MAX_OBJECT_SIZE = MAX_LINE_BYTES;
 /** Room for the other members of a block. */
 const BLOCK_SIZE = 400;
 
+type Owners = ReadonlyMap<string, ReadonlySet<string>>;
 type Host = { readonly paths: Map<string, PathClaim>; size: number };
 
 /** The claims of each host by their path. Objects of different namespaces share hosts, so none can take more room than a route has. */
@@ -20,6 +22,8 @@ export class HostClaims {
   private readonly hosts = new Map<Domain, Host>();
   /** The size of the annotations that each object has in its claims, by uid. */
   private readonly repeated = new Map<string, number>();
+  /** Those of hosts that have been asked for, which is done once all have joined. */
+  private readonly owners = new Map<string, Owners>();
   private readonly ofGateways: { has(host: string): boolean };
 
   /** `ofGateways`: the hosts that Gateways serve too, which take up to half of the room. */
@@ -34,6 +38,23 @@ export class HostClaims {
   /** Those of the oldest object first. */
   of(host: Domain): PathClaim[] {
     return [...(this.hosts.get(host)?.paths.values() ?? [])];
+  }
+
+  /** The objects with paths of any of these hosts: their uids by name. Many objects may have the same hosts. */
+  ownersOf(hosts: readonly Domain[]): Owners {
+    const key = hosts.join();
+    const before = this.owners.get(key);
+    if (before !== undefined) return before;
+    const found = new Map<string, Set<string>>();
+    for (const host of hosts)
+      for (const { owner } of this.hosts.get(host)?.paths.values() ?? []) {
+        const name = nameOf(owner.meta);
+        const uids = found.get(name);
+        if (uids) uids.add(owner.meta.uid);
+        else found.set(name, new Set([owner.meta.uid]));
+      }
+    this.owners.set(key, found);
+    return found;
   }
 
   /** @returns the problem if an older object has the path already, or the host has no room for it. */

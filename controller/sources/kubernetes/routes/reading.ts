@@ -1,6 +1,6 @@
 import type { UndatedReading } from '../../transition-times.ts';
 import { nameOf } from '../objects/meta.ts';
-import { originOf, type PathClaim, type Request } from './claim.ts';
+import { type Owner, originOf, type PathClaim, type Request } from './claim.ts';
 import { KUBERNETES_SOURCE } from './cluster-snapshot.ts';
 import type { HostClaims } from './host-claims.ts';
 
@@ -29,7 +29,7 @@ export function readingOf({ owner, claims, problems, reasons, hosts }: Request, 
     origin: originOf(owner),
     section: null,
     domains: hosts,
-    peers: peersOf(owner.meta.uid, claims, all),
+    peers: peersOf(owner, claims, all),
     accepted,
     resolved,
     address: addresses.size === 1 ? address : null,
@@ -45,9 +45,14 @@ function changeOf(claims: readonly PathClaim[]): string {
 }
 
 /** Other objects with paths of the same hosts. */
-function peersOf(uid: string, claims: readonly PathClaim[], all: HostClaims): UndatedReading['peers'] {
-  const others = new Set<string>();
-  for (const host of new Set(claims.map((claim) => claim.host)))
-    for (const { owner } of all.of(host)) if (owner.meta.uid !== uid) others.add(nameOf(owner.meta));
-  return { count: others.size, names: [...others].slice(0, MAX_NAMED) };
+function peersOf({ meta }: Owner, claims: readonly PathClaim[], all: HostClaims): UndatedReading['peers'] {
+  const owners = all.ownersOf([...new Set(claims.map(({ host }) => host))]);
+  const own = nameOf(meta);
+  const isOnlyOwn = (name: string): boolean => name === own && owners.get(own)?.size === 1 && owners.get(own)?.has(meta.uid) === true;
+  const names: string[] = [];
+  for (const name of owners.keys()) {
+    if (names.length === MAX_NAMED) break;
+    if (!isOnlyOwn(name)) names.push(name);
+  }
+  return { count: owners.size - Number(isOnlyOwn(own)), names };
 }

@@ -25,6 +25,7 @@ import { mapPort, type PortMap } from './port-map.ts';
 import { portSettings, withRoomForPorts } from './port-settings.ts';
 import { RouteBackends } from './rules/route-backends.ts';
 import { type AttachedCounts, classStatus, gatewayStatus, listenerSetStatus, policyStatus } from './status/gateway-status.ts';
+import { orphanSetStatus, orphanStatus } from './status/orphan-status.ts';
 import { routeStatus, withdrawnStatus } from './status/route-status.ts';
 import { judgeHttpRoute, judgeTlsRoute, type RouteVerdicts } from './status/route-verdicts.ts';
 
@@ -71,7 +72,7 @@ export function translateGateways(
 ): GatewayTranslation {
   const classes = [...snapshot.gatewayClasses.values()].filter(({ controller }) => controller === GATEWAY_CONTROLLER);
   const grants = new Grants(snapshot.grants);
-  if (classes.length === 0) return { ...NOTHING, statuses: withdrawn(snapshot, grants) };
+  if (classes.length === 0) return { ...NOTHING, statuses: [...withdrawn(snapshot, grants), ...orphans(snapshot)] };
   const names = new Set(classes.map(({ meta }) => meta.name));
   const gateways = [...snapshot.gateways.values()].filter(({ className }) => names.has(className)).sort(byAge);
   const addresses = assignAddresses(gateways, snapshot.addresses);
@@ -144,6 +145,7 @@ export function translateGateways(
       gatewayStatus(gateway, address, listeners, attached, attachedSets(listeners, own), told),
     ),
     ...bound.flatMap((one) => statusesOfSets(one, attached, told)),
+    ...orphans(snapshot),
     ...[...http, ...tls].map(({ route, attachments, verdicts }) => routeStatus(route, attachments, verdicts)),
     ...policies.judged.map((judged) => policyStatus(judged, gatewaysUsing(judged.policy, users))),
   ];
@@ -168,6 +170,21 @@ const withdrawn = (snapshot: GatewaySnapshot, grants: Grants): DesiredStatus[] =
   ...[snapshot.httpRoutes, snapshot.grpcRoutes, snapshot.tlsRoutes].flatMap((routes) => [...routes.values()].map(withdrawnStatus)),
   ...new BackendPolicies(snapshot, grants).judged.map((judged) => policyStatus(judged, [])),
 ];
+
+/** Objects that no controller serves, because a class or a Gateway is gone. Those of other controllers are left to them. */
+function orphans({ gatewayClasses, gateways, listenerSets }: GatewaySnapshot): DesiredStatus[] {
+  const classes = new Set([...gatewayClasses.values()].map(({ meta }) => meta.name));
+  const isOrphan = ({ className }: Gateway): boolean => !classes.has(className);
+  const hasNoGateway = (set: ListenerSet): boolean => {
+    const name = gatewayOf(set);
+    const gateway = name === null ? undefined : gateways.get(name);
+    return name !== null && (gateway === undefined || isOrphan(gateway));
+  };
+  return [
+    ...[...gateways.values()].filter(isOrphan).map(orphanStatus),
+    ...[...listenerSets.values()].filter(hasNoGateway).map(orphanSetStatus),
+  ];
+}
 
 const defaultsOf = (listeners: readonly BoundListener[], map: PortMap) =>
   listeners.flatMap(({ isServed, listener, address, secrets: [secret] }) =>

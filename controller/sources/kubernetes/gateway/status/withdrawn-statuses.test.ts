@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { GATEWAY_CONTROLLER } from '../../../../../shared/name.ts';
 import { translate } from '../../routes/translate.ts';
+import type { StatusCondition } from '../../status/conditions.ts';
 import { clusterOf } from '../../testing/cluster-snapshot.ts';
 
 test('when the last GatewayClass of this controller is gone, what it said about routes and policies is withdrawn', () => {
@@ -30,4 +31,33 @@ test('when the last GatewayClass of this controller is gone, what it said about 
     assert.deepEqual(status?.build({ ...context, current: { [list]: [ours, theirs] } }), { [list]: [theirs] });
     assert.equal(status?.build({ ...context, current: { [list]: [theirs] } }), undefined);
   }
+});
+
+test('a Gateway whose class is gone, and a ListenerSet whose Gateway is not served, no longer say that they are programmed', () => {
+  const gatewayOf = (name: string, gatewayClassName: string) => ({ name, spec: { gatewayClassName, listeners: [] } });
+  const setOf = (name: string, parent: string) => ({ name, spec: { parentRef: { name: parent }, listeners: [] } });
+  const classes = ['/sluice', '/theirs'].map((name) => ({
+    name,
+    spec: { controllerName: name === '/sluice' ? GATEWAY_CONTROLLER : 'example.org/theirs' },
+  }));
+  const toldWith = (gatewayClasses: typeof classes) => {
+    const { statuses } = translate(
+      clusterOf({
+        gatewayClasses,
+        gateways: [gatewayOf('n/gone', 'gone'), gatewayOf('n/theirs', 'theirs'), gatewayOf('n/ours', 'sluice')],
+        listenerSets: [setOf('n/gone', 'gone'), setOf('n/theirs', 'theirs'), setOf('n/lost', 'absent')],
+      }),
+    );
+    return (isWritten: boolean) =>
+      statuses.flatMap(({ resource, meta, build }) => {
+        const built = build({ current: {}, isWritten, addresses: [], refused: new Map(), now: 'now' });
+        const [accepted] = (built?.conditions ?? []) as readonly StatusCondition[];
+        const isShown = resource.kind !== 'GatewayClass' && accepted?.reason !== 'Accepted';
+        return accepted && isShown ? [`${resource.kind} ${meta.name}: ${accepted.status} ${accepted.reason}`] : [];
+      });
+  };
+  const gone = ['Gateway gone: Unknown Pending', 'ListenerSet gone: False ParentNotAccepted', 'ListenerSet lost: False ParentNotAccepted'];
+  assert.deepEqual(toldWith(classes)(true), gone);
+  assert.deepEqual(toldWith(classes.slice(1))(true), ['Gateway gone: Unknown Pending', 'Gateway ours: Unknown Pending', ...gone.slice(1)]);
+  for (const some of [classes, classes.slice(1)]) assert.deepEqual(toldWith(some)(false), []);
 });

@@ -4,8 +4,11 @@ import { type Meta, type RawMeta, readMeta } from './meta.ts';
 import { GATEWAY_API, GATEWAY_GROUP, type ObjectRef, type RawRef, readRef } from './object-ref.ts';
 import { type RawSelector, readSelector, type Selector } from './selector.ts';
 
-/** A GatewayClass: which controller serves the Gateways that name it. */
-export type GatewayClass = { readonly meta: Meta; readonly controller: string };
+/**
+ * A GatewayClass: which controller serves the Gateways that name it. `hasParameters`: whether it refers to parameters, for which no kind of object
+ * is supported.
+ */
+export type GatewayClass = { readonly meta: Meta; readonly controller: string; readonly hasParameters: boolean };
 
 /** Which namespaces may attach objects. */
 export type NamespaceFilter =
@@ -120,9 +123,10 @@ export const GATEWAY_CLASSES: Resource<GatewayClass> = {
   api: GATEWAY_API,
   namespaced: false,
   optional: true,
-  read: ({ metadata, spec }: { metadata: RawMeta; spec: { controllerName: string } }) => ({
+  read: ({ metadata, spec }: { metadata: RawMeta; spec: { controllerName: string; parametersRef?: unknown } }) => ({
     meta: readMeta(metadata),
     controller: spec.controllerName,
+    hasParameters: spec.parametersRef !== undefined,
   }),
 };
 

@@ -18,12 +18,15 @@ const [MAX_ADDRESSES, MAX_ANCESTORS] = [16, 16];
 type Conditions = readonly StatusCondition[] | undefined;
 type At = { readonly generation: number; readonly now: string };
 
-export function classStatus({ meta }: GatewayClass): DesiredStatus {
+export function classStatus({ meta, hasParameters }: GatewayClass): DesiredStatus {
+  const accepted = hasParameters
+    ? fails('InvalidParameters', 'parametersRef is not supported; the Gateways of this class are served without it')
+    : holds('Accepted');
   return {
     resource: GATEWAY_CLASSES,
     meta,
     build: ({ current, now }) => ({
-      conditions: conditionsOf(current.conditions as Conditions, [conditionOf('Accepted', holds('Accepted'))], {
+      conditions: conditionsOf(current.conditions as Conditions, [conditionOf('Accepted', accepted)], {
         generation: meta.generation,
         now,
       }),

@@ -146,3 +146,13 @@ test('a listener that passes connections on closes none for a host that no objec
     assert.deepEqual(portsOf(ending, route('shop/r', 'infra'), gateway('odd/g', every, elsewhere), onOther), [8_443]);
   }
 });
+
+test('a route says that other listeners have its host, if it gets no requests because of them', () => {
+  const told = (...objects: readonly Sample[]) =>
+    routed('a.test', ...objects).problems.flatMap(({ code, origin, message }) => (code === 'path_taken' ? [`${origin}: ${message}`] : []));
+  const problem = 'httproute shop/r: a.test: other listeners have it wherever the route is attached, so the route gets no requests';
+  const taking = gateway('odd/g', http('a.test'));
+  assert.deepEqual(told(any, taking, route('shop/r', 'infra')), [problem]);
+  assert.deepEqual(told(any, route('shop/r', 'infra'), taking), []);
+  assert.deepEqual(told(gateway('infra/g', http(), { ...http(), name: 'more', port: 8_080 }), taking, route('shop/r', 'infra')), []);
+});

@@ -22,6 +22,7 @@ export function gatewayReadings({ gateways, routes }: GatewayTranslation): Undat
 
 /** What is wrong with them, for `status` and `explain`. */
 export function gatewayProblems({ gateways, routes, hosts, lost }: GatewayTranslation): UndatedProblem[] {
+  const serving = new Map([...hosts].map(([domain, { listeners }]) => [domain, new Set(listeners)]));
   return [
     ...[...hosts].flatMap(([host, { refused }]) =>
       refused.map((route) =>
@@ -38,7 +39,9 @@ export function gatewayProblems({ gateways, routes, hosts, lost }: GatewayTransl
       return faultsOfRoute(judged).map(({ code, message }) => problemOf(owner, route.hostnames[0] ?? null, code, message));
     }),
     ...ours(routes).flatMap((judged) =>
-      withoutPlace(judged, hosts).map((domain) => problemOf(ownerOfRoute(judged), domain, 'path_taken', `${domain}: ${PASSED_ON}`)),
+      withoutPlace(judged, hosts, serving).map(({ domain, why }) =>
+        problemOf(ownerOfRoute(judged), domain, 'path_taken', `${domain}: ${why}, so the route gets no requests`),
+      ),
     ),
     // Last, because a Gateway may have many, and only some problems of an object are reported.
     ...[...hosts].flatMap(([domain, host]) =>
@@ -49,13 +52,21 @@ export function gatewayProblems({ gateways, routes, hosts, lost }: GatewayTransl
   ];
 }
 
-const PASSED_ON = 'a more specific listener of its Gateway passes the connections on, so the route gets no requests';
+const PASSED_ON = 'a more specific listener of its Gateway passes the connections on';
+const TAKEN = 'other listeners have it wherever the route is attached';
 
-/** The hosts that a route has at listeners which end TLS, although others of the port have them. */
-function withoutPlace({ route, attachments, verdicts }: JudgedRoute, hosts: GatewayTranslation['hosts']): string[] {
+type Serving = ReadonlyMap<string, ReadonlySet<BoundListener>>;
+
+/** The hosts that a route has at listeners which end TLS, although others of the port have them. `serving`: the listeners of each host. */
+function withoutPlace({ route, attachments, verdicts }: JudgedRoute, hosts: GatewayTranslation['hosts'], serving: Serving) {
   if (route.kind === 'TLSRoute' || verdicts.matchesNothing) return [];
-  const served = attachments.flatMap(({ listeners }) => listeners.filter(({ bound }) => bound.isServed));
-  return [...new Set(served.flatMap((one) => one.hosts.map(domainOf)))].filter((domain) => !hosts.has(domain));
+  const own = attachments
+    .flatMap(({ listeners }) => listeners.filter(({ bound }) => bound.isServed))
+    .flatMap(({ bound, hosts: names }) => names.map((name) => ({ bound, domain: domainOf(name) })));
+  const served = new Set(own.flatMap(({ bound, domain }) => (serving.get(domain)?.has(bound) ? [domain] : [])));
+  return [...new Set(own.map(({ domain }) => domain))]
+    .filter((domain) => !served.has(domain))
+    .map((domain) => ({ domain, why: hosts.has(domain) ? TAKEN : PASSED_ON }));
 }
 
 const ours = (routes: readonly JudgedRoute[]): readonly JudgedRoute[] => routes.filter(({ attachments }) => attachments.length > 0);

@@ -59,7 +59,7 @@ export class IncomingData {
     if (session.isIdle(id)) return session.fail(ERROR.protocol, 'DATA on an idle stream');
     if (session.closed.get(id) === false) return session.fail(ERROR.streamClosed, 'DATA on a closed stream');
     // What a server has sent before it learns that we have cancelled a request is a body like any other.
-    if (session.limits.isServer || (length < MIN_USEFUL && !session.resets.areWaiting)) spend(session, COST.ignored);
+    if (session.limits.isServer || (length < MIN_USEFUL && session.resets.waitingCount === 0)) spend(session, COST.ignored);
   }
 
   /** A piece of its payload, valid during the call. */

@@ -65,7 +65,7 @@ export class Http2Session implements StreamSession {
     this.limits = limits;
     this.window = new ReceiveWindow(limits.connectionWindow, limits.maxConnectionWindow);
     this.sender = new Sender((parts) => owner.write(parts));
-    this.resets = new Resets(this.sender.output);
+    this.resets = new Resets(this.sender.output, !limits.isServer);
     this.incoming = new Incoming(this, owner);
     this.reader = new FrameReader(this.incoming);
     this.preface = limits.isServer ? new PrefaceReader() : null;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { FrameTargetFixture } from '../../testing/http2/frame-target.ts';
-import { CODE, FLAG, FRAME, Frames, frame, head, word } from '../../testing/http2/frames.ts';
+import { CODE, FLAG, FRAME, Frames, frame, head, SETTING, word } from '../../testing/http2/frames.ts';
 import { Http2UpstreamFixture, h2c, okay } from '../../testing/http2/upstream.ts';
 import { eventually, get, type ProxyFixture, whenRead } from '../../testing/proxy/test-proxy.ts';
 
@@ -79,7 +79,7 @@ test('the same is true if hundreds of requests are cancelled at once', async () 
   assert.match(await next.readHead(), / 200 /);
 });
 
-test('a connection on which many requests were cancelled gets no more of them, and is told of the others later', async () => {
+test('a connection on which many requests were cancelled gets no more of them, and its target is told of the others later', async () => {
   let asked = 0;
   using target = await FrameTargetFixture.serving((connection, stream) => {
     if (stream === 1) connection.send(FRAME.settings, FLAG.ack, 0);
@@ -114,4 +114,44 @@ test('a connection on which many requests were cancelled gets no more of them, a
   // What they waited for has been sent, and the connection ends with its last response.
   first.send(FRAME.data, FLAG.endStream, 1);
   await first.until('its end', () => first.goneCode === CODE.none);
+});
+
+test('such a connection is used if no other can be opened', async () => {
+  let asked = 0;
+  using target = await FrameTargetFixture.serving((connection, stream) => {
+    asked++;
+    connection.send(FRAME.headers, FLAG.endHeaders, stream, Buffer.of(0x88));
+  });
+  using proxy = await h2c(target);
+  const cancel = await openRequests(proxy, MOST, () => asked);
+  target.refuse();
+  await cancel();
+  for (let nth = 0; nth < 2; nth++) {
+    const next = await proxy.connect();
+    next.send(get());
+    assert.match(await next.readHead(), / 200 /);
+  }
+  assert.equal(target.connections.length, 1);
+  assert.deepEqual(proxy.targetChanges(), []);
+});
+
+test('a target gets no more streams on it than it allows, although it has not been told of all cancellations', async () => {
+  let asked = 0;
+  using target = await FrameTargetFixture.serving(
+    (connection, stream) => {
+      asked++;
+      connection.send(FRAME.headers, FLAG.endHeaders, stream, Buffer.of(0x88));
+    },
+    [SETTING.maxConcurrentStreams, MOST + STREAMS],
+  );
+  using proxy = await h2c(target);
+  const cancel = await openRequests(proxy, MOST + STREAMS, () => asked);
+  target.refuse();
+  await cancel();
+  const more = await openRequests(proxy, MOST, () => asked);
+  (await proxy.connect()).send(get());
+  await eventually('the request to wait', () => proxy.ledger.inFlight.total() === MOST + 1);
+  await target.connections[0]?.answered();
+  assert.equal(asked, 2 * MOST + STREAMS);
+  await more();
 });

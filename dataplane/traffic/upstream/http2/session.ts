@@ -34,8 +34,6 @@ const TURNING_AWAY_MS = 1_000;
 export type UpstreamSessionOwner = {
   /** How many streams a session may have at a time. */
   readonly streamLimit: number;
-  /** Whether another one may be opened in the place of one that is only drained. */
-  readonly mayReplace: boolean;
   /** The target has turned a request away, while it served this many. */
   turnedAway(serving: number): void;
   /** The session can take a request now, or can no longer. */
@@ -118,14 +116,18 @@ export class UpstreamSession implements StreamOwner, SessionOwner, DirectReader 
 
   /** Whether further requests are better sent on another one, even if that has to be opened. */
   get isLastResort(): boolean {
-    return this.turnsAway || this.isCrowded;
+    return this.turnsAway || this.isCrowded || this.isWornOut;
+  }
+
+  /** Whether so many of its requests were cancelled that its target may soon end it, with the requests of other clients. */
+  get isWornOut(): boolean {
+    return this.http2?.resets.areMany === true;
   }
 
   /** Whether it can take a request at once. */
   get hasRoom(): boolean {
-    return (
-      this.state === 'open' && this.alive && !this.isCut && !this.holdsTarget && this.room.isLeft(this.streams.size, this.owner.streamLimit)
-    );
+    if (this.state !== 'open' || !this.alive || this.isCut || this.holdsTarget) return false;
+    return this.room.isLeft(this.streams.size + (this.http2?.resets.waitingCount ?? 0), this.owner.streamLimit);
   }
 
   /** Whether the target accepts no stream on it for now. It may soon (RFC 9113 6.5.2), and a further session would fare the same. */
@@ -297,9 +299,7 @@ export class UpstreamSession implements StreamOwner, SessionOwner, DirectReader 
   /** One of its streams has ended. */
   streamEnded(stream: UpstreamStream, answered: boolean): void {
     if (!this.streams.delete(stream.id)) return;
-    // So many requests were cancelled on it that its target may soon end it, with those of other clients.
-    const isWornOut = this.http2?.resets.areMany === true && this.owner.mayReplace;
-    if ((answered && ++this.served >= MAX_SERVED) || isWornOut) this.leave();
+    if (answered && ++this.served >= MAX_SERVED) this.leave();
     if (this.isDraining && this.streams.size === 0) this.http2?.close();
     this.restartIdleTimer();
     if (this.hasRoom) this.owner.capacityChanged(this);
@@ -337,10 +337,10 @@ export class UpstreamSession implements StreamOwner, SessionOwner, DirectReader 
   }
 
   /** Takes no more requests; open streams are completed. */
-  private leave(): void {
+  leave(): void {
     if (this.state !== 'open') return;
     this.state = 'draining';
-    if (this.http2 !== null) this.http2.resets.mayWait = true;
+    if (this.streams.size === 0) this.http2?.close();
     this.owner.capacityChanged(this);
   }
 

@@ -9,8 +9,8 @@ import { MAX_STREAMS } from './session-room.ts';
 
 /** The maximum number of sessions to one target from one worker, if it allows few streams per session. Further requests wait. */
 const MAX_SESSIONS = 8;
-/** The same with those that get no more requests because many were cancelled on them. */
-const MAX_REPLACED = 64;
+/** The same with those that only complete their streams, so that no client can have any number of them opened. */
+const MAX_OPEN = 64;
 
 /** A target that turns requests away gets no more on a session than it was serving, and at least this many. */
 const FEWEST_STREAMS = 8;
@@ -61,10 +61,6 @@ export class Http2Sessions implements TargetChannel {
     for (const session of this.open) session.collectRetryable(elsewhere, recalled);
   }
 
-  get mayReplace(): boolean {
-    return this.open.size < MAX_REPLACED;
-  }
-
   turnedAway(serving: number): void {
     this.streamLimit = Math.max(FEWEST_STREAMS, serving);
     this.moreAt = this.endpoint.tools.clock.monotonic() + MORE_MS;
@@ -81,6 +77,7 @@ export class Http2Sessions implements TargetChannel {
       if (session.turnsAway || this.mayServe(session)) this.serveWaiting(session);
     }
     for (const session of this.open) if (session.holdsOthersUp) this.readOn(session, now - UNREAD_MS);
+    this.leaveWornOut();
     // A connection that is being opened has its own time limit and notifies the waiting requests of its result.
     if (!this.opening) {
       this.endUnread(now - UNREAD_MS);
@@ -99,7 +96,7 @@ export class Http2Sessions implements TargetChannel {
   };
 
   private mayServe(session: UpstreamSession): boolean {
-    return !session.isLastResort || this.open.size >= MAX_SESSIONS;
+    return !session.isLastResort || !this.mayOpen;
   }
 
   private serveWaiting(session: UpstreamSession): void {
@@ -133,7 +130,8 @@ export class Http2Sessions implements TargetChannel {
     const { first } = this.waiting;
     if (first === null || this.opening) return;
     const { established } = this;
-    if (established.length >= MAX_SESSIONS || established.some((session) => session.admitsNone)) return;
+    if (established.length >= MAX_SESSIONS || this.open.size >= MAX_OPEN) return;
+    if (established.some((session) => session.admitsNone)) return;
     if (this.open.size === 0) this.endpoint.wake();
     const session = new UpstreamSession(this.endpoint, this, this.endpoint.connectMsFor(first));
     this.open.add(session);
@@ -160,6 +158,12 @@ export class Http2Sessions implements TargetChannel {
     }
   }
 
+  /** Once there is another. */
+  private leaveWornOut(): void {
+    if (this.established.every((session) => session.isLastResort)) return;
+    for (const session of this.established) if (session.isWornOut) guard(session, session.leave);
+  }
+
   makeRoom(now: number): void {
     const sessions = [...this.open, ...this.unreadAfterwards];
     const unread = sessions.flatMap((session) => session.unread(now - UNREAD_MS)).sort((a, b) => a.unreadSince - b.unreadSince);
@@ -168,6 +172,12 @@ export class Http2Sessions implements TargetChannel {
 
   private get established(): UpstreamSession[] {
     return [...this.open].filter((session) => session.established);
+  }
+
+  private get mayOpen(): boolean {
+    let left = MAX_SESSIONS;
+    for (const session of this.open) if (!session.isDraining) left--;
+    return left > 0 && this.open.size < MAX_OPEN;
   }
 
   private get opening(): boolean {
@@ -183,6 +193,6 @@ export class Http2Sessions implements TargetChannel {
       if (!session.isLastResort) return session;
       if (last === null || session.unreadBytes < last.unreadBytes) last = session;
     }
-    return this.open.size < MAX_SESSIONS ? null : last;
+    return this.mayOpen ? null : last;
   }
 }

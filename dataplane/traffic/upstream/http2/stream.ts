@@ -118,7 +118,7 @@ export class UpstreamStream implements Attempt, StreamReceiver {
     const { x } = this;
     if (x === null) return false;
     x.bodyConsumed = true;
-    this.sent?.add(buffer, from, to);
+    if (this.sent?.add(buffer.subarray(from, to)) === false) this.sent = null;
     // A long upload is progress: the time limit of the response starts when the request is complete.
     this.deadline = this.now() + this.limits.headMs;
     return this.stream.write(buffer, from, to);
@@ -276,9 +276,8 @@ export class UpstreamStream implements Attempt, StreamReceiver {
 
   /** The target has not processed the request: it can be sent again as if its body had been held from the start. */
   private holdSent(x: Exchange): void {
-    const whole = this.requestComplete ? (this.sent?.whole ?? null) : null;
-    if (whole === null) return;
-    x.held = whole;
+    if (!this.requestComplete || this.sent === null) return;
+    x.held = this.sent.whole;
     x.bodyConsumed = false;
   }
 

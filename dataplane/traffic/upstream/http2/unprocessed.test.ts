@@ -58,6 +58,25 @@ test('a request whose body was sent as it arrived is sent again with its body', 
   assert.deepEqual(proxy.targetChanges(), []);
 });
 
+test('so is one whose body arrived in pieces', async () => {
+  using target = await FrameTargetFixture.serving((connection, stream) => {
+    if (target.connections.length > 1) answer(connection, stream);
+    else endAfter(connection, 0, CODE.none);
+  });
+  using proxy = await h2c(target);
+  const client = await proxy.connect();
+  client.send('POST / HTTP/1.1\r\nHost: a.test\r\nTransfer-Encoding: chunked\r\n\r\n');
+  let sent = '';
+  for (const piece of ['a', 'b'.repeat(30_000), 'c'.repeat(20_000), 'd']) {
+    client.send(`${piece.length.toString(16)}\r\n${piece}\r\n`);
+    sent += piece;
+    await eventually('the piece', () => target.connections.some((connection) => bodyOf(connection) === sent));
+  }
+  client.send('0\r\n\r\n');
+  assert.match((await client.readAnswer()).line, / 204 /);
+  assert.deepEqual(target.connections.map(bodyOf), [sent, sent]);
+});
+
 test('such a request is sent again with its body also to a target that a newer table has for it and that speaks HTTP/1.1', async () => {
   using target = await FrameTargetFixture.serving(() => undefined);
   using added = await UpstreamFixture.serving(ok('added'));

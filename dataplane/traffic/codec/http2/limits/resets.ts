@@ -2,7 +2,7 @@ import { TYPE } from '../frames/frame.ts';
 import type { Output } from '../output.ts';
 
 /**
- * How many streams are reset within a period (ms), if others can wait. Netty's servers end a connection on which more than 200 are within
+ * How many streams of a target are reset within a period (ms). Netty's servers end a connection on which more than 200 are within
  * 30 s, and those of nghttp2 after a thousand, or more than 33 a second (CVE-2023-44487). The periods of both sides begin at different times.
  */
 const MOST = 100;
@@ -10,15 +10,16 @@ const PERIOD_MS = 30_000;
 
 /** The RST_STREAM frames that a connection sends. */
 export class Resets {
-  /** Whether those beyond that number wait. Meanwhile their streams count as open for the peer, so no others may be opened. */
-  mayWait = false;
   private readonly output: Output;
+  private readonly isLimited: boolean;
   private count = 0;
   private since = Number.NEGATIVE_INFINITY;
   private waiting: { readonly stream: number; readonly code: number }[] = [];
 
-  constructor(output: Output) {
+  /** `isLimited`: whether those beyond that number wait. */
+  constructor(output: Output, isLimited: boolean) {
     this.output = output;
+    this.isLimited = isLimited;
   }
 
   /** Whether there were so many that a server may soon end the connection. */
@@ -26,15 +27,15 @@ export class Resets {
     return this.count >= MOST;
   }
 
-  /** Whether the peer has yet to learn that some streams were reset. */
-  get areWaiting(): boolean {
-    return this.waiting.length > 0;
+  /** How many streams were reset of which the peer has not been told yet, so that they count as open for it. */
+  get waitingCount(): number {
+    return this.waiting.length;
   }
 
   /** `now` in ms on the monotonic clock. */
   send(stream: number, code: number, now: number): void {
     this.beginPeriod(now);
-    if (this.mayWait && this.areMany) this.waiting.push({ stream, code });
+    if (this.isLimited && this.areMany) this.waiting.push({ stream, code });
     else this.write(stream, code);
   }
 

@@ -3,6 +3,7 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { authorized, CHALLENGE } from '../../shared/api/bearer-token.ts';
 import { ConnectionRoom } from '../../shared/api/connection-room.ts';
 import { foreignRequest, type KnownBy, onSocket, onThisMachine } from '../../shared/api/foreign-request.ts';
+import { oneByOne } from '../../shared/api/one-by-one.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
 import { createServer } from '../../shared/runtime/http/node-http.ts';
 import { listenUnix } from '../../shared/runtime/http/unix-socket.ts';
@@ -55,9 +56,9 @@ export async function listenStatus(tools: StatusServerTools): Promise<StatusServ
 function open(tools: StatusServerTools, transport: Transport): Server {
   const server = createServer(
     { headersTimeout: 5_000, requestTimeout: 10_000, keepAliveTimeout: 5_000, connectionsCheckingInterval: 2_000 },
-    (request, response) => {
+    oneByOne((request, response) => {
       answer(tools, transport, request, response).catch((error: unknown) => response.destroy(error instanceof Error ? error : undefined));
-    },
+    }),
   );
   server.once('listening', () => void new ConnectionRoom(server, tools.clock, MAX_CONNECTIONS));
   return server;

@@ -5,6 +5,7 @@ import express, { type ErrorRequestHandler } from 'express';
 import { authorized, CHALLENGE } from '../../shared/api/bearer-token.ts';
 import { ConnectionRoom } from '../../shared/api/connection-room.ts';
 import { foreignRequest, type KnownBy, onSocket, onThisMachine } from '../../shared/api/foreign-request.ts';
+import { oneByOne } from '../../shared/api/one-by-one.ts';
 import { TOKEN_VARIABLE } from '../../shared/name.ts';
 import { published } from '../../shared/route.ts';
 import { type LateOutcomes, openLate } from '../../shared/runtime/http/late-socket.ts';
@@ -199,8 +200,9 @@ export class Admin {
 
   /** `wholeMs`: how long a whole request may take to arrive; 0 means no limit. */
   private open(application: RequestListener, wholeMs: number): OpenServer {
-    const respond: RequestListener = (request, response) =>
-      lacksHost(request) ? refuseBytes(null, request.socket) : application(request, response);
+    const respond = oneByOne((request, response) =>
+      lacksHost(request) ? refuseBytes(null, request.socket) : application(request, response),
+    );
     const server = createServer(
       {
         requestTimeout: wholeMs,

@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { until } from '../testing/until.ts';
 import { App } from './testing/app.ts';
@@ -78,6 +80,26 @@ describe('restarts', { skip }, () => {
     using load = discovery.load('kept.test', 'kept');
     await load.answeredBy(next.shortId);
     await discovery.lostNothing(load);
+  });
+
+  test('a container that the engine can’t inspect keeps no others from being found by a controller that starts, and is served', async () => {
+    const damaged = await start('damaged');
+    await discovery.answersWith(200, 'damaged.test');
+    using load = discovery.load('damaged.test', 'damaged');
+    await discovery.controller?.kill('SIGKILL');
+    const { GraphDriver } = await damaged.container.inspect();
+    const layers: Readonly<Record<string, string>> = GraphDriver.Data;
+    // Its layers are mounted, but the engine reads this file for each inspection.
+    writeFileSync(join(dirname(layers.UpperDir ?? ''), 'lower'), 'l/MISSING');
+    await assert.rejects(damaged.container.inspect(), { statusCode: 500 });
+    await discovery.startController();
+    await start('healthy');
+    await discovery.answersWith(200, 'healthy.test');
+    await load.answers(50);
+    await discovery.lostNothing(load);
+    assert.match(await discovery.command('status'), /could not inspect a container/);
+    await damaged.kill('SIGKILL');
+    await discovery.answersWith(503, 'damaged.test');
   });
 
   test('if two apps swapped addresses while the pair was down, no visitor reaches the wrong one', async () => {

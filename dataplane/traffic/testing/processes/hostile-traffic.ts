@@ -1,6 +1,8 @@
 import { createServer, type Server, type Socket } from 'node:net';
+import { targetKey } from '../../../ledger/targets.ts';
 import { SampleRandom } from '../../codec/http1/oracle/testing/sample-random.ts';
 import { block, CODE, type Field, FLAG, FRAME, Frames, frame, head, INITIAL_WINDOW, PREFACE, word } from '../http2/frames.ts';
+import { stillCounted } from '../limits-at-rest.ts';
 import { eventually, ProxyFixture, site } from '../proxy/test-proxy.ts';
 import { Wire } from '../wire.ts';
 
@@ -270,10 +272,14 @@ async function play(seed: number, exchanges: number): Promise<number> {
       }
     }),
   );
+  const { inFlight, connections, targets } = proxy.ledger;
+  const slot = targets.find(targetKey(target.address, false, null, 'h2c'));
   await eventually('nothing to be left', () => {
     proxy.clock.pass(10_000);
-    return proxy.ledger.inFlight.total() === 0;
+    return inFlight.total() === 0 && connections.sockets() === 0 && targets.inFlight(slot) === 0;
   });
+  const left = stillCounted();
+  if (left.length > 0) throw new Error(`limits still count ${left.join(' and ')}`);
   return answered;
 }
 

@@ -1,0 +1,45 @@
+import { UnreadShare } from '../client/http2/unread-share.ts';
+import { advance, settle } from '../codec/http2/limits/advance.ts';
+import { ReceiveWindow } from '../codec/http2/limits/receive-window.ts';
+
+/** The limits of a thread: for what its streams keep, for what its clients leave unread, and for the growth of its windows (bytes). */
+const [KEPT, UNREAD, GROWTH] = [134_217_728, 134_217_728, 67_108_864];
+/** What a client may not leave unread for long. */
+const MUCH = 100_000;
+const MINUTE = 60_000;
+
+/** Test support: which limits of this thread still count something. Nothing may be open. */
+export function stillCounted(): string[] {
+  return [
+    ...(allKept() ? [] : ['what streams keep']),
+    ...(isUnread() ? ['what clients leave unread'] : []),
+    ...(allGrow() ? [] : ['windows']),
+  ];
+}
+
+/** Whether all may be kept that may be kept at all. */
+function allKept(): boolean {
+  const stream = { advanced: 0 };
+  const kept = advance(stream, KEPT);
+  settle(stream, kept);
+  return kept === KEPT;
+}
+
+/** Whether a client has to give up some of what brings all clients to the limit exactly. */
+function isUnread(): boolean {
+  const [others, one] = [new UnreadShare(0), new UnreadShare(0)];
+  others.count(UNREAD - MUCH);
+  let excess = 0;
+  for (let now = 0; now < MINUTE; now += 500) excess = Math.max(excess, one.sweep(now, MUCH, 0));
+  for (const share of [others, one]) share.count(0);
+  return excess > 0;
+}
+
+/** Whether a window can grow by as much as all windows may grow together. */
+function allGrow(): boolean {
+  const window = new ReceiveWindow(GROWTH, 2 * GROWTH);
+  window.receive(GROWTH);
+  const opened = window.consume(GROWTH);
+  window.release();
+  return opened === 2 * GROWTH;
+}

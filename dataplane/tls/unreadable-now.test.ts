@@ -21,11 +21,13 @@ class Directory {
   readonly runtime = { clock: this.clock, random: systemRandom, log: memoryLog() };
   readonly path = join(this.root, 'certs');
   left = Number.POSITIVE_INFINITY;
+  /** Why no more can be read. */
+  code = 'EMFILE';
   private readonly original = fs.readFileSync;
 
   constructor() {
     fs.readFileSync = ((...args: Parameters<typeof fs.readFileSync>) => {
-      if (`${args[0]}`.startsWith(this.path) && this.left-- <= 0) throw Object.assign(new Error('EMFILE'), { code: 'EMFILE' });
+      if (`${args[0]}`.startsWith(this.path) && this.left-- <= 0) throw Object.assign(new Error(this.code), { code: this.code });
       return this.original(...args);
     }) as typeof fs.readFileSync;
     syncBuiltinESMExports();
@@ -60,6 +62,22 @@ for (const folder of ['acme/a.test', 'mine'])
     const after = await store.list();
     assert.deepEqual([after.certificates.length, after.problems], [1, []]);
     assert.notEqual(after.certificates[0]?.serial, before?.serial);
+    await store.close();
+  });
+
+// A file handle that the server no longer knows, a server that does not answer, and a file system in user space whose process has ended.
+for (const code of ['ESTALE', 'ETIMEDOUT', 'ENOTCONN'])
+  test(`a certificate on a network file system that fails with ${code} stays in use`, async () => {
+    using directory = new Directory();
+    directory.code = code;
+    await directory.place('acme/a.test', 'a.test');
+    const store = new DirectoryStore(directory.path, directory.runtime);
+    const [before] = (await store.list()).certificates;
+    await directory.place('acme/a.test', 'a.test');
+    directory.left = 0;
+    const { certificates, problems } = await store.list();
+    assert.deepEqual(certificates, [before]);
+    assert.match(problems[0]?.reason ?? '', new RegExp(`can't be read now \\(${code}\\); it is tried again$`));
     await store.close();
   });
 

@@ -4,6 +4,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Certificate } from '../../../shared/certificates/certificate.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import { codeOf } from '../../../shared/runtime/error-code.ts';
+import { isDenied } from '../../../shared/runtime/http/unix-socket.ts';
 import type { CertificateSource, StoreChange, StoredCertificate, StoreProblem } from './cert-store.ts';
 import { describeFileError } from './directory-access.ts';
 import {
@@ -183,10 +184,8 @@ export class DirectoryIndex {
         return readdirSync(join(this.root, folder)).filter((name) => !name.startsWith('.'));
       } catch (error) {
         if (codeOf(error) === 'ENOENT') return [];
-        closed.set(
-          folder,
-          `${join(this.root, folder)} can't be read (${describeFileError(error)}); give it to the user that this process runs as`,
-        );
+        const advice = isDenied(error) ? 'give it to the user that this process runs as' : 'it is tried again';
+        closed.set(folder, `${join(this.root, folder)} can't be read (${describeFileError(error)}); ${advice}`);
         return known.flatMap((id) => (folderOf(id) === folder ? [id.slice(id.indexOf('/') + 1)] : []));
       }
     };

@@ -90,8 +90,11 @@ function fingerprintOf(path: string): string | null {
 /** Whether it is a dangling link. */
 const isLostLink = (path: string): boolean => lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true && !existsSync(path);
 
-/** Codes of errors that may be over a moment later, and say nothing about the content of a file. */
-const PASSING: ReadonlySet<string> = new Set(['EMFILE', 'ENFILE', 'ENOMEM', 'EAGAIN', 'EINTR', 'EIO']);
+/**
+ * Codes of errors that say what is at a path. All others, such as those of a network file system whose server is away, may be over a moment
+ * later, and say nothing about the content of a file.
+ */
+const LASTING: ReadonlySet<string> = new Set(['ENOENT', 'ENOTDIR', 'EISDIR', 'ELOOP', 'ENAMETOOLONG']);
 
 /** A file that can't be read at the moment. What it contains is unknown, so what is known of it stays in use, and it is read again later. */
 export class UnreadableNowError extends Error {}
@@ -136,7 +139,7 @@ function readText(path: string): Parsed<string> {
   } catch (error) {
     const code = error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : String(error);
     if (DENIED.has(code)) throw new DeniedError(`${path} can't be read (permission denied); give it to the user that this process runs as`);
-    if (PASSING.has(code)) throw new UnreadableNowError(`${path} can't be read now (${code}); it is tried again`);
+    if (!LASTING.has(code)) throw new UnreadableNowError(`${path} can't be read now (${code}); it is tried again`);
     return refused(`${path} ${REASONS[code] ?? `can't be read (${code})`}`);
   }
 }

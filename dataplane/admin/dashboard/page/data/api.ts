@@ -13,7 +13,7 @@ export class RequestFailure extends Error {
   }
 }
 
-const storedToken = (): string | null => sessionStorage.getItem(STORED);
+export const storedToken = (): string | null => sessionStorage.getItem(STORED);
 
 /** Keeps a token until the tab is closed. null forgets it. */
 export function storeToken(token: string | null): void {

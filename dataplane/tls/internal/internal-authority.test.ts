@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { X509Certificate } from 'node:crypto';
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, isIP } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -119,6 +119,17 @@ test('a root that is damaged or expires within a month is renamed and replaced, 
   assert.notEqual((await state.open(clock)).root, second);
   assert.equal(readdirSync(state.folder).filter((name) => name.includes('.old-')).length, 2);
   assert.equal(state.log.lines.filter(({ message }) => /trusted again/.test(message)).length, 2);
+});
+
+test('a root that is a link to a disk that is not mounted is not replaced, and used once it is', async () => {
+  using state = new State();
+  const { root } = await state.open();
+  const [path, elsewhere] = [join(state.folder, 'internal-root.pem'), join(state.folder, 'elsewhere.pem')];
+  renameSync(path, elsewhere);
+  symlinkSync('mounted.pem', path);
+  await assert.rejects(state.open(), { code: 'ENOENT' });
+  renameSync(elsewhere, join(state.folder, 'mounted.pem'));
+  assert.equal((await state.open()).root, root);
 });
 
 test('a leaf is valid for 7 days, renewed after two thirds with a new key, and dropped when it is no longer wanted', async () => {

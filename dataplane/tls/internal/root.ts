@@ -1,5 +1,5 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
-import { existsSync, readFileSync, renameSync } from 'node:fs';
+import { existsSync, lstatSync, readFileSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { INTERNAL_ROOT_FILE, NAME } from '../../../shared/name.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
@@ -42,7 +42,8 @@ export function readRootCertificate(stateDir: string): string | null {
 
 function savedRoot(stateDir: string, { clock, random, log }: RootRuntime): GeneratedPair | null {
   const path = join(stateDir, INTERNAL_ROOT_FILE);
-  if (!existsSync(path)) return null;
+  // One that can't be read now, or is a link to a disk that is not mounted, must not be replaced: visitors trust it.
+  if (lstatSync(path, { throwIfNoEntry: false }) === undefined) return null;
   const root = parseRoot(readFileSync(path, 'utf8'), clock.now() + MIN_ROOT_MS);
   if (root !== null) return root;
   const aside = `${path}.old-${random.hex(4)}`;

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { after, before, describe, test } from 'node:test';
-import type { Page } from 'playwright-core';
+import type { Page, Route } from 'playwright-core';
 import { bytes, count, duration, percent } from '../../dataplane/admin/dashboard/page/data/format.ts';
 import type { History, HistoryCounts } from '../../shared/wire/history.ts';
 import { Folder } from '../testing/dataplane.ts';
@@ -410,6 +410,36 @@ describe('the dashboard', { skip: missingBrowser() }, () => {
     scene.pair.write('shop.test {\n  respond "hello"\n}\n');
     await shown.open('#/');
     await page.locator('p.fine').waitFor();
+  });
+
+  test('routes that take longer to arrive than they stay the same are shown nevertheless', async () => {
+    await using shown = await scene.show();
+    const { page } = shown;
+    const session = await page.context().newCDPSession(page);
+    await session.send('Network.enable');
+    let pieces = 0;
+    // On this view, only the stream of overviews sends anything meanwhile.
+    session.on('Network.dataReceived', () => void pieces++);
+    const asked = Promise.withResolvers<void>();
+    const slowly = async (route: Route) => {
+      const response = await route.fetch();
+      // The page hears of two newer tables before this one arrives.
+      for (const site of ['one.test', 'another.test']) {
+        scene.pair.write(`shop.test {\n  respond "hello"\n}\n${site} {\n  respond "new"\n}\n`);
+        await until('the change', async () => (await scene.pair.visit(site)).status === 200);
+        const before = pieces;
+        await until('two overviews since then', () => pieces >= before + 2);
+      }
+      asked.resolve();
+      // It fails if the page no longer waits for the response.
+      await route.fulfill({ response }).catch(() => undefined);
+    };
+    // Later requests get no response: what is shown is that of the first.
+    await page.route('**/routes?view=full', () => undefined);
+    await page.route('**/routes?view=full', slowly, { times: 1 });
+    await page.goto(`${shown.url}#/routes`);
+    await asked.promise;
+    await page.locator('th', { hasText: 'shop.test' }).waitFor();
   });
 
   test('the view of the catch-all shows no figures of other hosts, and that its hosts have their own', async () => {

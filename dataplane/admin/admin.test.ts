@@ -483,7 +483,11 @@ test('the view token reads analytics, routes and status, and changes nothing', a
     ['GET', '/settings'],
   ] as const) {
     const reply = await api.request(method, path, { token: 'the-view-token' });
-    assert.deepEqual([reply.status, JSON.parse(reply.text)], [403, error('forbidden: the view token only reads')], `${method} ${path}`);
+    assert.deepEqual(
+      [reply.status, JSON.parse(reply.text)],
+      [403, error('forbidden: the view token only reads routes, analytics and status')],
+      `${method} ${path}`,
+    );
   }
   assert.equal(await status('GET', '/nowhere'), 404);
   assert.equal(await status('GET', '/routes', 'another'), 401);

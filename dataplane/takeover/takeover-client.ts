@@ -108,7 +108,11 @@ function connectIfListening(path: string): Promise<Socket | null> {
     socket.once('error', (error: NodeJS.ErrnoException) => {
       if (error.code === 'ENOENT' || error.code === 'ECONNREFUSED') resolve(null);
       else
-        reject(isDenied(error) ? new ChannelError(`${inaccessible(path)}; run as that user, or remove it if no process uses it`) : error);
+        reject(
+          isDenied(error)
+            ? new ChannelError(`${inaccessible(path)}; run as the user who runs the other process, or remove the socket if there is none`)
+            : error,
+        );
     });
   });
 }

@@ -35,7 +35,7 @@ function answerOf(path: string, question: string): Promise<string> {
     socket.once('end', () => resolve(text));
     socket.once('error', (error: NodeJS.ErrnoException) => {
       if (there) return resolve(text);
-      if (isDenied(error)) return reject(new CommandError(`${inaccessible(path)}; run as that user or as root`));
+      if (isDenied(error)) return reject(new CommandError(`${inaccessible(path)}; run as the user who runs the data plane, or as root`));
       const why = error.code === 'ENOENT' || error.code === 'ECONNREFUSED' ? 'nothing is listening' : error.message;
       reject(
         new CommandError(

@@ -27,8 +27,8 @@ export const ERRORS = {
   },
   viewOnly: {
     status: 403,
-    message: 'forbidden: the view token only reads',
-    cause: 'The view token was sent for something else than reading analytics, routes or status',
+    message: 'forbidden: the view token only reads routes, analytics and status',
+    cause: 'The view token was sent for something else, such as the settings or a change',
   },
   notFound: { status: 404, message: 'not found', cause: 'The path does not exist' },
   routeNotFound: { status: 404, message: 'route not found', cause: 'DELETE of a domain that has no route' },

@@ -10,6 +10,7 @@ import { systemClock } from '../../../shared/runtime/clock.ts';
 import { memoryLog } from '../../../shared/runtime/testing/memory-log.ts';
 import { createLedger, type Ledger } from '../../ledger/ledger.ts';
 import type { TrafficReport } from '../../traffic/protocol.ts';
+import { SETTINGS } from '../../traffic/testing/proxy/test-proxy.ts';
 import { WorkerPool } from '../../workers/worker-pool.ts';
 import { type RoutesChange, StatePublisher } from '../publisher.ts';
 
@@ -31,25 +32,7 @@ export class WorkersFixture {
   private constructor(port: number, count: number, routes: readonly RouteInput[]) {
     this.port = port;
     this.ledger = createLedger(WorkerPool.slots(count));
-    this.publisher = new StatePublisher(whole(routes), {
-      bind: '127.0.0.1',
-      httpPort: port,
-      otherHttpPorts: [],
-      httpsPort: null,
-      otherHttpsPorts: [],
-      closedPorts: [],
-      https: { automatic: false, anyName: false, dns: false, internal: false, local: false, publicPort: 443 },
-      trustedProxies: [],
-      proxyProtocol: false,
-      proxyProtocolPorts: [],
-      maxConnections: 10_000,
-      maxConnectionsPerAddress: 10_000,
-      maxSockets: 20_000,
-      logLevel: 'debug',
-      accessLog: null,
-      tracing: null,
-      cacheSize: 0,
-    });
+    this.publisher = new StatePublisher(whole(routes), { ...SETTINGS, httpPort: port });
     this.workers = new WorkerPool({
       count,
       entry: ENTRY,

@@ -7,7 +7,7 @@ import { ManualClock } from '../../../shared/runtime/testing/manual-clock.ts';
 import { memoryLog } from '../../../shared/runtime/testing/memory-log.ts';
 import { createLedger } from '../../ledger/ledger.ts';
 import type { FromWorker } from '../protocol.ts';
-import { get, ProxyFixture, publication } from '../testing/proxy/test-proxy.ts';
+import { get, ProxyFixture, publication, SETTINGS } from '../testing/proxy/test-proxy.ts';
 import { Wire } from '../testing/wire.ts';
 import { TrafficWorker } from './traffic-worker.ts';
 
@@ -19,25 +19,6 @@ const asking = (domain: string): string => get().replace('a.test', domain);
 
 test('changes published while a worker starts are in effect when it serves', async () => {
   const messages: FromWorker[] = [];
-  const settings = {
-    bind: '127.0.0.1',
-    httpPort: 0,
-    otherHttpPorts: [],
-    httpsPort: null,
-    otherHttpsPorts: [],
-    closedPorts: [],
-    https: { automatic: false, anyName: false, dns: false, internal: false, local: false, publicPort: 443 },
-    trustedProxies: [],
-    proxyProtocol: false,
-    proxyProtocolPorts: [],
-    maxConnections: 10_000,
-    maxConnectionsPerAddress: 10_000,
-    maxSockets: 20_000,
-    logLevel: 'debug',
-    accessLog: null,
-    tracing: null,
-    cacheSize: 0,
-  } as const;
   const worker = new TrafficWorker({
     start: {
       worker: 1,
@@ -46,7 +27,7 @@ test('changes published while a worker starts are in effect when it serves', asy
       hashKey: Buffer.alloc(16),
       countries: null,
       listenersFrom: null,
-      state: { generation: 1, routes: publication(many('old'), true), settings },
+      state: { generation: 1, routes: publication(many('old'), true), settings: SETTINGS },
     },
     clock: new ManualClock(),
     random: systemRandom,

@@ -50,11 +50,14 @@ export function clientOf(flags: Flags): RequestClient {
 
 /** The given address, else all likely ones. @throws UsageError if roots are given but not used. */
 export function placesOf(flags: Flags): Places {
-  const address = flags.given.get('admin')?.value as AdminAddress | undefined;
+  const [admin, directory] = [flags.given.get('admin'), flags.given.get('state-dir')];
+  // What is named here counts more than what the environment names for all commands.
+  const isOther = admin?.origin === 'environment' && directory?.origin === 'flag';
+  const address = isOther ? undefined : (admin?.value as AdminAddress | undefined);
   if (address?.kind !== 'tls' && isRootsFlag(flags))
     throw new UsageError(`--${DATAPLANE_CA_FLAG.name} is only for a data plane over TLS; specify one with --admin https://HOST:PORT`);
   if (address !== undefined) return { addresses: [verifiedBy(address, rootsOf(flags))], stateDir: null };
-  const stateDir = (flags.given.get('state-dir')?.value as string | undefined) ?? null;
+  const stateDir = (directory?.value as string | undefined) ?? null;
   return { addresses: likelyAddresses(stateDir ?? DEFAULT_STATE_DIR, process.env), stateDir };
 }
 

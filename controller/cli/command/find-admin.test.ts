@@ -83,6 +83,16 @@ test('a named state directory with which nothing runs leads to no other data pla
   assert.doesNotMatch(await ask(), /not asked/);
 });
 
+test('a state directory on the command line counts more than an address in the environment', async (t) => {
+  const other = await admin(t, { 'GET /health': [200, {}], 'GET /routes?view=full': [200, []] });
+  const env = { SLUICE_ADMIN: other };
+  assert.equal((await sluice(['routes'], { env })).code, 0);
+  const { code, err } = await sluice(['routes', '--state-dir', temporary(t)], { env });
+  assert.equal(code, 5);
+  assert.ok(!err.includes(other), err);
+  assert.equal((await sluice(['routes', '--state-dir', temporary(t), '--admin', other], { env })).code, 0);
+});
+
 test('a rejected token is reported with the address that was found', async (t) => {
   const listen = await admin(t, { 'GET /health': [200, {}], 'GET /routes?view=full': [401, { error: 'unauthorized' }] });
   const { code, err } = await sluice(['routes', '--state-dir', temporary(t)], { env: { SLUICE_ADMIN_LISTEN: listen } });

@@ -53,12 +53,35 @@ test('a request that has partly arrived when draining begins is answered', async
   assert.equal(field(answer.head, 'Connection'), 'close');
 });
 
-test('no connection is accepted once draining has begun', async () => {
+test('no connection is accepted once those that had arrived when draining began have been', async () => {
   using upstream = await UpstreamFixture.serving(ok('x'));
   using proxy = await ProxyFixture.before(upstream);
   const { port } = proxy;
   proxy.drain();
+  await eventually('the port to close', () => proxy.port === 0);
   await assert.rejects(Wire.to(port), { code: 'ECONNREFUSED' });
+});
+
+test('a request that had arrived when draining began is answered, whether its connection had been accepted or not', async () => {
+  using upstream = await UpstreamFixture.serving(ok('x'));
+  using proxy = await ProxyFixture.before(upstream);
+  const kept = await proxy.connect();
+  kept.send(get());
+  await kept.readAnswer();
+  const fresh = await proxy.connect();
+  const arriving = Wire.to(proxy.port);
+  // The system establishes the connection, and nobody accepts it before this turn ends.
+  await new Promise((resolve) => process.nextTick(resolve));
+  for (const client of [kept, fresh]) client.send(get());
+  proxy.drain();
+  const queued = await arriving;
+  queued.send(get());
+  for (const client of [kept, fresh, queued]) {
+    const answer = await client.readAnswer();
+    assert.deepEqual([answer.body, field(answer.head, 'Connection')], ['x', 'close']);
+    client.end();
+  }
+  await eventually('the worker to finish', () => drained(proxy));
 });
 
 test('a patient drain serves one more request on each idle connection, with Connection: close', async () => {

@@ -64,6 +64,8 @@ export class Listener {
   private trusts: (address: string) => boolean = () => false;
   /** Whether connections to this port begin with a PROXY header. */
   private isProxied: (port: number) => boolean = () => false;
+  /** Whether it accepts no more connections. */
+  private stopped = false;
   /** Set once draining has begun. */
   private emptied: Promise<void> | null = null;
   private whenEmpty: () => void = () => undefined;
@@ -132,7 +134,7 @@ export class Listener {
     const { bind } = settings;
     const { http, https } = portsOf(settings);
     // A draining listener opens no ports.
-    if (this.emptied !== null) return null;
+    if (this.stopped) return null;
     return (await this.move(this.plain, bind, http)) ?? (https.length === 0 ? null : await this.move(this.secure, bind, https));
   }
 
@@ -144,7 +146,7 @@ export class Listener {
       return error as Error;
     }
     // Draining may have begun meanwhile.
-    if (this.emptied !== null) at.close();
+    if (this.stopped) at.close();
     return null;
   }
 
@@ -166,13 +168,24 @@ export class Listener {
     for (const connection of this.connections.keys()) guard<OpenConnection, number>(connection, connection.sweep, now);
   }
 
+  /** Accepts the connections that wait, and closes the ports. */
+  async stopAccepting(): Promise<void> {
+    await Promise.all([this.plain.acceptWaiting(), this.secure.acceptWaiting()]);
+    this.closePorts();
+  }
+
+  private closePorts(): void {
+    this.stopped = true;
+    this.plain.close();
+    this.secure.close();
+  }
+
   /**
    * Stops accepting connections and ends the open ones, each after its current response; if `patient`, idle ones
    * may send one more request. Resolves when the last has closed. A second call may be less patient than the first.
    */
   drain(patient: boolean): Promise<void> {
-    this.plain.close();
-    this.secure.close();
+    this.closePorts();
     for (const connection of this.connections.keys()) guard<OpenConnection, boolean>(connection, connection.drain, patient);
     this.emptied ??= new Promise((resolve) => {
       this.whenEmpty = resolve;

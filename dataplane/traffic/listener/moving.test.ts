@@ -54,6 +54,21 @@ test('a changed port is closed once the new one is open, and its connections con
   assert.equal((await later.readAnswer()).body, 'new');
 });
 
+test('a connection that waits to be accepted at an old place is served', async () => {
+  using upstream = await UpstreamFixture.serving(ok('x'));
+  using proxy = await ProxyFixture.before(upstream);
+  const httpPort = await freePort();
+  const arriving = Wire.to(proxy.port);
+  // The system establishes the connection, and nobody accepts it before this turn ends.
+  await new Promise((resolve) => process.nextTick(resolve));
+  const moved = proxy.configure({ httpPort });
+  const client = await arriving;
+  client.send(get());
+  assert.equal((await client.readAnswer()).body, 'x');
+  client.end();
+  await moved;
+});
+
 test('the HTTP port is not reopened when only the HTTPS port changes', async () => {
   using upstream = await UpstreamFixture.serving(ok('x'));
   using proxy = await ProxyFixture.with([site('a.test', upstream)], { httpsPort: 0 });

@@ -1,15 +1,21 @@
 import type { AcceptedSocket } from '../io/accepted-socket.ts';
 import { type NamedDescriptor, PassedSockets } from '../io/passed-sockets.ts';
+import { acceptWaiting } from './arrivals.ts';
 import { Port } from './port.ts';
 
 /** The listening sockets of one kind: with TLS, or without. */
 export class Ports {
   private readonly create: () => Port;
   private open: readonly Port[] = [];
+  private accepted = 0;
 
   /** See `Port`; `accept` also gets the port that the connection arrived at. */
   constructor(allowHalfOpen: boolean, accept: (socket: AcceptedSocket, port: number) => void, failed: (error: Error) => void) {
-    this.create = () => new Port(allowHalfOpen, accept, failed);
+    const counted = (socket: AcceptedSocket, port: number): void => {
+      this.accepted++;
+      accept(socket, port);
+    };
+    this.create = () => new Port(allowHalfOpen, counted, failed);
   }
 
   /** The first one; 0 while it is closed. If 0 was requested, the system has chosen it. */
@@ -52,8 +58,15 @@ export class Ports {
       for (const port of fresh) port.close();
       throw error;
     }
-    for (const port of before) port.close();
     this.open = next;
+    if (before.length === 0) return;
+    await this.acceptWaiting();
+    for (const port of before) port.close();
+  }
+
+  /** Accepts what waits. Resolves when nothing does. */
+  acceptWaiting(): Promise<void> {
+    return acceptWaiting(() => this.accepted);
   }
 
   /** Stops accepting connections. */

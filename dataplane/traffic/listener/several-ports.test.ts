@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import type { RouteInput } from '../../../shared/route.ts';
 import type { Cidr } from '../../../shared/values/cidr.ts';
 import { freePorts } from '../testing/free-ports.ts';
-import { get, ProxyFixture } from '../testing/proxy/test-proxy.ts';
+import { eventually, get, ProxyFixture } from '../testing/proxy/test-proxy.ts';
 import { ok, UpstreamFixture } from '../testing/test-upstream.ts';
 import { Wire } from '../testing/wire.ts';
 
@@ -81,6 +81,7 @@ test('draining closes every port', async () => {
   const [first, second] = await freePorts(2);
   using proxy = await ProxyFixture.with([portTeller([])], { httpPort: first, otherHttpPorts: [second] });
   proxy.drain();
+  await eventually('the ports to close', () => proxy.ports.http.length === 0);
   for (const port of [first, second]) await assert.rejects(Wire.to(port), /ECONNREFUSED/);
 });
 

@@ -2,6 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { setHttpDate } from '../codec/date.ts';
 import type { Faults } from '../exchange/faults.ts';
 import { PassedSockets, receiveSockets } from '../io/passed-sockets.ts';
+import { readWaiting } from '../listener/arrivals.ts';
 import type { Listener } from '../listener/listener.ts';
 import type { ListeningSocket, Publication, PublishedChallenge, ToWorker } from '../protocol.ts';
 import { newestPool, poolsAt } from '../route/choose.ts';
@@ -200,8 +201,14 @@ export class TrafficWorker {
   }
 
   private async drain(patient: boolean): Promise<void> {
+    const { listener } = this.clients;
     this.draining = patient ? 'patiently' : 'now';
-    await this.clients.listener.drain(patient);
+    if (!patient) {
+      // Connections and requests that have arrived would be lost without a response.
+      await listener.stopAccepting();
+      await readWaiting();
+    }
+    await listener.drain(patient);
     this.recording.record.end(this.tools.clock.monotonic());
     this.recording.reporter.finish();
     this.tools.post({ kind: 'drained' });

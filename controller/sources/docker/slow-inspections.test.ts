@@ -131,8 +131,11 @@ test('a stopped container whose inspection takes long keeps no others from being
   await next('b.example=healthy');
 });
 
-test('however many inspections take long, others are found', async (t) => {
-  const patient: Clock = { ...systemClock, after: (ms, task) => (ms < ANSWER_MS ? systemClock.after(ms, task) : () => undefined) };
+test('however many inspections take long, others are found, and changes of others', async (t) => {
+  const patient: Clock = {
+    ...systemClock,
+    after: (ms, task) => (ms < ANSWER_MS ? systemClock.after(ms > 1_000 ? 0 : ms, task) : () => undefined),
+  };
   const { engine, located, run, next, listen } = withEngine(t, patient);
   for (let number = 1; number <= 50; number++) engine.run({ ...app(number, 'a.example'), running: false });
   engine.run(app(51, 'b.example'));
@@ -143,5 +146,8 @@ test('however many inspections take long, others are found', async (t) => {
   await next('b.example=healthy');
   engine.run(app(52, 'c.example'));
   await next('b.example=healthy c.example=healthy');
+  engine.change(fakeId(51), { paused: true });
+  engine.emit('pause', fakeId(51));
+  await next('b.example=paused c.example=healthy');
   assert.ok(engine.count(/containers\/\w{64}\/json/) < 50);
 });

@@ -47,3 +47,15 @@ test('what an event has said of a container holds until a list is requested afte
   store.replace(listed({}));
   assert.equal(store.get(ID)?.status, 'running');
 });
+
+test('after the engine was away, no address of before is used if an event has concerned its container since the list was requested', () => {
+  const store = new ContainerStore(new ManualClock());
+  store.replace(listed({}));
+  store.listRequested();
+  store.replace(listed({ address: '172.18.0.3' }), true);
+  assert.deepEqual([addressOf(store), store.hasWholeList], ['172.18.0.3', true]);
+  store.listRequested();
+  store.noteEvent(ID);
+  store.replace(listed({}), true);
+  assert.deepEqual([addressOf(store), store.hasWholeList, store.hasDirty()], [undefined, false, true]);
+});

@@ -43,6 +43,8 @@ export class ContainerStore {
   private readonly unreadable = new Map<string, UnreadableContainer>();
   /** Containers that an event has concerned since the last list was requested, which may be older than that. */
   private readonly newer = new Set<string>();
+  /** Whether the last list says all that it could. */
+  private isListComplete = true;
 
   constructor(clock: Clock) {
     this.inspections = new Inspections(clock);
@@ -90,8 +92,8 @@ export class ContainerStore {
 
   /** Whether another list would say what is not known of a container, because it can't be inspected, or not yet. */
   needsList(): boolean {
-    for (const id of this.unreadable.keys()) if (!this.entries.has(id) || this.newer.has(id)) return true;
-    for (const id of this.dirty) if (!this.entries.has(id) && this.inspections.isFull) return true;
+    const waiting = this.inspections.isFull ? this.dirty : [];
+    for (const id of [...this.unreadable.keys(), ...waiting]) if (!this.entries.has(id) || this.newer.has(id)) return true;
     return this.lastList.some((one) => !this.entries.has(one.id) && this.inspections.has(one.id) && !STOPPED.has(one.container.status));
   }
 
@@ -147,20 +149,30 @@ export class ContainerStore {
     return this.forget(id);
   }
 
+  /** Whether there was no event of a labelled container while the last list was on its way. */
+  get hasWholeList(): boolean {
+    return this.isListComplete;
+  }
+
   /**
    * Applies the engine's list: missing containers are dropped; new and changed ones are as it says until they have been inspected in the
-   * next round. @returns the dropped ones.
+   * next round. With `isUncertain`, no address of before is used if the list can't confirm it. @returns the dropped ones.
    */
-  replace(listed: readonly ContainerSummary[]): string[] {
+  replace(listed: readonly ContainerSummary[], isUncertain = false): string[] {
     this.lastList = listed;
+    this.isListComplete = true;
     const labelled = new Set<string>();
     for (const one of listed) {
       if (!hasOwnLabel(one.labels)) continue;
       labelled.add(one.id);
-      const text = JSON.stringify(one);
-      const isNew = this.entries.get(one.id)?.listed !== text;
+      const text = JSON.stringify(one.container);
+      const before = this.entries.get(one.id);
+      const isNew = before?.listed !== text;
       if (isNew || this.unreadable.has(one.id)) this.dirty.add(one.id);
-      if (isNew && !this.newer.has(one.id)) this.use(one, text);
+      if (this.newer.has(one.id)) {
+        this.isListComplete = false;
+        if (before && isUncertain) this.entries.set(one.id, { container: withoutAddress(before.container), text: '', listed: '' });
+      } else if (isNew) this.use(one, text);
     }
     for (const id of this.unreadable.keys()) if (!labelled.has(id)) this.unreadable.delete(id);
     return [...this.entries.keys()].filter((id) => !labelled.has(id) && this.remove(id));
@@ -240,7 +252,7 @@ export class ContainerStore {
     const before = this.entries.get(id);
     // Reuses the object of an unchanged container, by which results are cached.
     const used = before?.text === text ? before.container : container;
-    this.entries.set(id, { container: used, text, listed: listed ? JSON.stringify(listed) : '' });
+    this.entries.set(id, { container: used, text, listed: listed ? JSON.stringify(listed.container) : '' });
     return wasUnreadable || before?.text !== text;
   }
 
@@ -256,6 +268,8 @@ function asListed(before: Container, { status, health, networks, publishedPorts 
   const known = { ...before, status, health: health === 'none' ? before.health : health };
   return STOPPED.has(status) ? known : { ...known, networks, publishedPorts };
 }
+
+const withoutAddress = (container: Container): Container => ({ ...container, networks: [], publishedPorts: [] });
 
 export function hasOwnLabel(labels: Readonly<Record<string, string>>): boolean {
   for (const name in labels) if (name.startsWith(LABEL_PREFIX)) return true;

@@ -147,8 +147,8 @@ export class Reflector {
     if (over.aborted) return;
     const isFirst = isKnown && !this.hasListed;
     this.hasListed ||= isKnown;
-    // Containers may have each other's addresses by now, all of which are in the list.
-    const isEarly = isKnown && isReturn;
+    // Containers may have each other's addresses by now. If the list has all of them, nothing has to wait for inspections.
+    const isEarly = isKnown && isReturn && store.hasWholeList;
     if (isEarly) synced();
     const isNew = await store.inspectDirty(session, (isNew) => this.settled(isNew));
     // The session has failed meanwhile.
@@ -192,10 +192,11 @@ export class Reflector {
         return false;
       }
     }
-    if (this.isStale) store.markAllDirty();
+    const wasStale = this.isStale;
+    if (wasStale) store.markAllDirty();
     this.isStale = false;
     this.emptySince = undefined;
-    for (const id of store.replace(containers)) draining.end(id);
+    for (const id of store.replace(containers, wasStale)) draining.end(id);
     return true;
   }
 

@@ -85,7 +85,9 @@ export function routeOfGatewayHost(
   );
   const ofGateways = http?.blocks ?? [];
   const blocks = own.length === 0 ? ofGateways : [...ofGateways, ...own].sort(inPrecedence);
-  const gateways = (http?.listeners ?? []).map(({ owner }) => originOf({ kind: 'gateway', meta: owner.meta }));
+  const metas = [...new Set((http?.listeners ?? []).map(({ owner }) => owner.meta))];
+  const gateways = metas.slice(0, MAX_NAMED).map((meta) => originOf({ kind: 'gateway', meta }));
+  const origins = [...gateways, ...claims.map(({ owner }) => originOf(owner))];
   const deciding = ownClaims(claims, namespaceOf(http, claims));
   return {
     ...hostMembers(deciding, false),
@@ -97,7 +99,7 @@ export function routeOfGatewayHost(
     ...(http !== null && clientAuthOf(http, https)),
     ...(passthroughs !== null && { tls_passthrough: passthroughs }),
     source: KUBERNETES_SOURCE,
-    origin: listOf([...gateways, ...claims.map(({ owner }) => originOf(owner))]) || 'TLSRoutes of Gateways',
+    origin: listOf(origins, metas.length - gateways.length) || 'TLSRoutes of Gateways',
     tls: false,
     upstream: null,
     ...((http !== null || own.length > 0) && { respond: NOT_FOUND }),
@@ -181,8 +183,9 @@ const pick = (members: RouteDraft, isWanted: (member: string) => boolean): Draft
 
 const MAX_NAMED = 3;
 
-function listOf(all: readonly string[]): string {
+/** `further`: how many more there are. */
+function listOf(all: readonly string[], further = 0): string {
   const origins = [...new Set(all)];
-  const more = origins.length - MAX_NAMED;
+  const more = origins.length + further - MAX_NAMED;
   return origins.slice(0, MAX_NAMED).join(', ') + (more > 0 ? ` and ${more} more` : '');
 }

@@ -169,10 +169,9 @@ function listenersOf(owner: Meta, name: Hostname, rules: HostRules, lists: reado
 /** The same for those of its namespace that are for exactly this host. */
 function namingListenersOf({ namespace }: Meta, name: Hostname, rules: HostRules, lists: readonly (readonly RuleMatch[])[]): IsOwn {
   const routes = new Set(lists.flatMap((list) => list.flatMap(({ rank, route }) => (rank === 0 ? [route] : []))));
-  const own = [...routes].filter(({ meta }) => meta.namespace === namespace);
+  const own = [...routes].filter(({ meta }) => meta.namespace === namespace).map((route) => rules.listenersOf(route, name));
   return (bound) =>
-    (bound.owner.meta.namespace === namespace && bound.listener.hostname === name) ||
-    own.some((route) => rules.isAttached(route, name, bound));
+    (bound.owner.meta.namespace === namespace && bound.listener.hostname === name) || own.some((listeners) => listeners.has(bound));
 }
 
 const isOwnBeside =
@@ -214,10 +213,10 @@ function ownListeners(name: Hostname, rules: HostRules, places: readonly Place[]
   return own.some(({ meta }) => meta.namespace === namespace) ? isOwn : ({ owner }) => owner.meta.namespace === namespace;
 }
 
-const listenersOfRoute =
-  (name: Hostname, rules: HostRules, { route }: RuleMatch): IsOwn =>
-  (bound) =>
-    rules.isAttached(route, name, bound);
+function listenersOfRoute(name: Hostname, rules: HostRules, { route }: RuleMatch): IsOwn {
+  const listeners = rules.listenersOf(route, name);
+  return (bound) => listeners.has(bound);
+}
 
 const oldestOf = (all: readonly BoundListener[]): BoundListener | undefined =>
   all.reduce<BoundListener | undefined>(

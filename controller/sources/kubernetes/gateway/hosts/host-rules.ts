@@ -123,7 +123,7 @@ export class HostRules {
         rivals.every((rival) => this.keeps(bound, name, rival)) &&
         !this.isIsolated(bound, names, byName, passing),
     );
-    return [...(most ?? []), ...keeping];
+    return keeping.length === 0 ? (most ?? []) : [...(most ?? []), ...keeping];
   }
 
   /** Whether its Gateway has a more specific listener at the place, although another Gateway may have the most specific one. */
@@ -166,21 +166,35 @@ export class HostRules {
     ];
   }
 
-  /** Whether a route has a host at a listener. */
-  isAttached(route: HttpRoute, name: Hostname, bound: BoundListener): boolean {
-    return coveringNames(name).some((covering) => this.routes.get(bound)?.get(covering)?.includes(route));
+  /** The listeners at which a route has a host. */
+  listenersOf(route: HttpRoute, name: Hostname): ReadonlySet<BoundListener> {
+    const all = coveringNames(name).flatMap((covering) =>
+      [...(this.naming.get(covering) ?? [])].map((bound) => [covering, bound] as const),
+    );
+    return new Set(all.flatMap(([covering, bound]) => (this.routes.get(bound)?.get(covering)?.includes(route) ? [bound] : [])));
   }
 
   /** The rules of listeners for a host, in the order in which they are tried. */
   rulesFor(name: Hostname, listeners: readonly BoundListener[]): readonly RuleMatch[] {
     const seen = new Set<HttpRoute>();
+    const among = setOf(listeners);
     const lists = coveringNames(name).flatMap((covering, rank) => {
-      const routes = new Set(listeners.flatMap((bound) => this.routes.get(bound)?.get(covering) ?? []).filter((route) => !seen.has(route)));
+      const naming = [...(this.naming.get(covering) ?? [])].filter((bound) => among.has(bound));
+      const routes = new Set(naming.flatMap((bound) => this.routes.get(bound)?.get(covering) ?? []).filter((route) => !seen.has(route)));
       for (const route of routes) seen.add(route);
       return routes.size === 0 ? [] : [sortedMatches([...routes], rank, this.refused)];
     });
     return lists.length === 1 && lists[0] ? lists[0] : lists.flat();
   }
+}
+
+const sets = new WeakMap<readonly BoundListener[], ReadonlySet<BoundListener>>();
+
+/** Hundreds of Gateways may have the same listener, which then serve each other's hosts. */
+function setOf(listeners: readonly BoundListener[]): ReadonlySet<BoundListener> {
+  const known = sets.get(listeners) ?? new Set(listeners);
+  sets.set(listeners, known);
+  return known;
 }
 
 const placeOf = ({ address, listener }: BoundListener): ListenAddress => ({ address, port: listener.port });

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -39,6 +39,25 @@ test('a process that is told to end during a takeover which then fails places no
     manager.resume();
     clock.pass(60_000);
     assert.equal(await manager.retry('a.test'), null);
+  } finally {
+    await manager.stop();
+    rmSync(root, { recursive: true, maxRetries: 10 });
+  }
+});
+
+test('a process that begins to need certificates when another one takes over orders none', async () => {
+  const { root, certDir, log, manager, acme } = scene('a.test');
+  try {
+    const opening = manager.setAcme(acme);
+    await manager.pause();
+    await opening;
+    for (let turns = 0; turns < 20; turns++) await new Promise((resolve) => setImmediate(resolve));
+    // An order begins with a check of the directory.
+    assert.equal(existsSync(join(certDir, 'acme')), false);
+    manager.resume();
+    const failed = (): boolean => log.lines.some(({ message }) => message === 'no certificate');
+    for (let tries = 0; tries < 1_000 && !failed(); tries++) await new Promise((resolve) => setTimeout(resolve, 10));
+    assert.ok(failed(), 'it orders when the takeover has failed');
   } finally {
     await manager.stop();
     rmSync(root, { recursive: true, maxRetries: 10 });

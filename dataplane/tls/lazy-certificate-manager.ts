@@ -31,6 +31,8 @@ export class LazyCertificateManager {
   private opening: Promise<CertificateManager> | null = null;
   private acme: AcmeSettings | null = null;
   private local = false;
+  /** Whether another process has the certificates, or this one ends. */
+  private paused = false;
   private failure: string | null = null;
   private cancelCheck: () => void = () => undefined;
   private readonly rejected = new RejectedCertificates();
@@ -78,6 +80,8 @@ export class LazyCertificateManager {
     // A plain HTTP setup does not pay for the ACME code in memory.
     const manager = await (await import('./certificate-manager.ts')).CertificateManager.open(this.tools.certDir, this.tools);
     this.manager = manager;
+    // A takeover may have begun meanwhile.
+    if (this.paused) await manager.pause();
     manager.setAcme(this.acme);
     await manager.useInternalIssuer(this.local);
     await this.tools.opened();
@@ -217,10 +221,12 @@ export class LazyCertificateManager {
 
   /** Stops ordering while another process takes over. Resolves when what that process needs is on disk, or can't be saved. */
   async pause(): Promise<void> {
+    this.paused = true;
     await this.manager?.pause();
   }
 
   resume(): void {
+    this.paused = false;
     this.manager?.resume();
   }
 
@@ -237,6 +243,7 @@ export class LazyCertificateManager {
 
   /** Resolves as `pause`. */
   async stop(): Promise<void> {
+    this.paused = true;
     this.cancelCheck();
     await this.manager?.stop();
   }

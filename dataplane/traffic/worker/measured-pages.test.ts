@@ -258,6 +258,19 @@ test('a page whose coding is damaged is visibly truncated', async () => {
   await assert.rejects(setup.request(), /aborted|hang up|reset/);
 });
 
+test('of a page whose coding has no end, which browsers show, what can be decoded reaches the client', async () => {
+  const whole = zlib.gzipSync(PAGE);
+  for (const cut of [4, 8]) {
+    using setup = await serving({ 'content-encoding': 'gzip' }, whole.subarray(0, -cut));
+    const answer = await setup.begin();
+    const pieces: Buffer[] = [];
+    answer.on('data', (piece: Buffer) => pieces.push(piece));
+    await assert.rejects(once(answer, 'end'), /aborted|hang up|reset/);
+    const text = zlib.gunzipSync(Buffer.concat(pieces), { finishFlush: zlib.constants.Z_SYNC_FLUSH }).toString();
+    assert.equal(text, MEASURED, `without the last ${cut} bytes`);
+  }
+});
+
 test('a client that leaves in the middle of an endless page ends it at the server', async () => {
   let closed = false;
   using setup = await Setup.of((_, response) => {

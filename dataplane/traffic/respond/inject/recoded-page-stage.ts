@@ -134,8 +134,7 @@ export class RecodedPageStage implements BodyStage {
       this.encoded = true;
       this.finish();
     });
-    // The encoded bytes are damaged: the client must not take the part that it has for the whole page.
-    this.on(this.decoder, 'error', () => this.abort());
+    this.on(this.decoder, 'error', () => this.breakOff());
     this.on(this.encoder, 'error', () => this.abort());
   }
 
@@ -152,6 +151,19 @@ export class RecodedPageStage implements BodyStage {
     // A part of the page is with the client already.
     this.abort();
     return true;
+  }
+
+  /**
+   * The encoded bytes are damaged or incomplete. Browsers show what they can decode of such a page, so the client gets that, but must not take
+   * it for the whole page.
+   */
+  private breakOff(): void {
+    this.decoded = true;
+    this.insertion.end();
+    this.encoder.flush(
+      this.coding.flush,
+      guarded(this.source, () => this.abort()),
+    );
   }
 
   /** The decoder gets nothing before it is known what it will need. */

@@ -66,9 +66,10 @@ export class FileAnswer implements Attempt {
     return true;
   }
 
-  begin(path: FilePath): void {
+  /** `isWritten`: see FileRequest. */
+  begin(path: FilePath, isWritten: boolean): void {
     this.x.attempt = this;
-    this.search(path).catch((error: unknown) => this.disk.onFault(this.x, error));
+    this.search(path, isWritten).catch((error: unknown) => this.disk.onFault(this.x, error));
   }
 
   body(): boolean {
@@ -89,9 +90,9 @@ export class FileAnswer implements Attempt {
     this.closeFile();
   }
 
-  private async search(path: FilePath): Promise<void> {
+  private async search(path: FilePath, isWritten: boolean): Promise<void> {
     const { x, settings, disk } = this;
-    const found = await find(settings, disk, path, x.path.endsWith('/'), x.fields);
+    const found = await find(settings, disk, path, { fields: x.fields, slash: x.path.endsWith('/'), isWritten });
     if ('listing' in found) {
       disk.searched();
       return this.list(found);

@@ -432,12 +432,14 @@ test('the index file of a directory that the site has written in the place of th
       rewrites: [
         { from: '/manual', to: '/docs/' },
         { from: '/home', to: '/' },
-        { from: '/old/*', to: '/docs' },
+        { from: '/short', to: '/docs' },
+        { from: '/old/*', to: '/{remainder}' },
         { from: '/nothing', to: '/bare/' },
       ],
       file_server: { index: ['index.html', 'ten.bin'] },
       handles: [
         { path: '/tried/*', rewrites: [{ to: '/docs/' }], try_files: ['{path}', '/page.html'] },
+        { path: '/only/*', rewrites: [{ to: '/docs' }], try_files: ['{path}'] },
         { path: '/list/*', rewrites: [{ to: '/bare/' }], file_server: { browse: true } },
         { path: '/app/*', strip_prefix: true },
         { path: '/sub*', uri: [{ strip_prefix: '/sub' }] },
@@ -448,7 +450,9 @@ test('the index file of a directory that the site has written in the place of th
   for (const [target, expected] of [
     ['/manual', 'the docs'],
     ['/manual?a', 'the docs'],
+    ['/short', 'the docs'],
     ['/tried/a', 'the docs'],
+    ['/only/a', 'the docs'],
     ['/index/docs/index.html', 'the docs'],
     ['/home', BYTES.toString()],
   ] as const) {
@@ -457,7 +461,7 @@ test('the index file of a directory that the site has written in the place of th
   }
   assert.equal(statusOf(await ask('/nothing', '', 'GET', app)), 404);
   // The links of a list need the slash, and so do those of a page whose path has lost no more than its prefix.
-  for (const target of ['/list/a', '/old/a', '/app/docs', '/sub', '/sub/docs'])
+  for (const target of ['/list/a', '/old/docs', '/app/docs', '/sub', '/sub/docs'])
     assert.equal(field((await ask(target, '', 'GET', app)).head, 'location'), `${target}/`);
 });
 

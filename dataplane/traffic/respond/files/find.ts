@@ -19,9 +19,18 @@ export type FindResult =
 const EXTENSIONS = { zstd: '.zst', br: '.br', gzip: '.gz' };
 const MISSING: RefusedFile = { refused: 'missing', reason: 'there is no such file' };
 
-/** Finds and opens the file or directory for a request. `slash`: whether the path that the client sent ends with a slash. */
-export async function find(settings: Settings, disk: DiskAccess, path: FilePath, slash: boolean, fields: string): Promise<FindResult> {
-  const found = await new Search(settings, disk, slash, fields).find(path);
+/** A request for a file. */
+export type FileRequest = {
+  readonly fields: string;
+  /** Whether the path that the client sent ends with a slash. */
+  readonly slash: boolean;
+  /** Whether the site has written the end of another path in its place: the index file of such a directory needs no slash. */
+  readonly isWritten: boolean;
+};
+
+/** Finds and opens the file or directory for a request. */
+export async function find(settings: Settings, disk: DiskAccess, path: FilePath, request: FileRequest): Promise<FindResult> {
+  const found = await new Search(settings, disk, request).find(path);
   const isNone = 'status' in found || ('refused' in found && found.refused !== 'unavailable');
   return (isNone ? await missingRoot(settings, disk) : null) ?? found;
 }
@@ -41,14 +50,12 @@ async function missingRoot({ root }: Settings, disk: DiskAccess): Promise<Refuse
 class Search {
   private readonly settings: Settings;
   private readonly disk: DiskAccess;
-  private readonly slash: boolean;
-  private readonly fields: string;
+  private readonly request: FileRequest;
 
-  constructor(settings: Settings, disk: DiskAccess, slash: boolean, fields: string) {
+  constructor(settings: Settings, disk: DiskAccess, request: FileRequest) {
     this.settings = settings;
     this.disk = disk;
-    this.slash = slash;
-    this.fields = fields;
+    this.request = request;
   }
 
   async find(path: FilePath): Promise<FindResult> {
@@ -60,13 +67,13 @@ class Search {
       if (found !== null) return found;
     }
     const triesPath = tried.some((one) => 'at' in one && isSamePlace(one.at(path), path));
-    return (triesPath && !this.slash ? await this.tried({ ...path, slash: true }, path) : null) ?? MISSING;
+    return (triesPath && !this.request.slash ? await this.tried({ ...path, slash: true }, path) : null) ?? MISSING;
   }
 
   private async at({ names, slash }: FilePath): Promise<FindResult> {
     const opened = await this.open(names);
     if ('refused' in opened) return opened;
-    if ('directory' in opened) return this.directory(opened.directory, names, slash);
+    if ('directory' in opened) return this.directory(opened.directory, names);
     if (!slash) return this.file(opened.file, names);
     this.disk.close(opened.file.fd);
     return MISSING;
@@ -77,11 +84,7 @@ class Search {
     const { names, slash } = path;
     const opened = await this.open(names);
     if ('refused' in opened) return opened.refused === 'missing' ? null : opened;
-    if ('directory' in opened && slash) {
-      // The site may have written the slash of the path that it tries.
-      const isRequested = isSamePlace(path, requested) && !this.isWritten(requested);
-      return this.shown(opened.directory, names, isRequested);
-    }
+    if ('directory' in opened && slash) return this.shown(opened.directory, names, isSamePlace(path, requested));
     if ('file' in opened && !slash) return this.file(opened.file, names);
     if ('file' in opened) this.disk.close(opened.file.fd);
     else closePath(this.disk, opened.directory);
@@ -92,23 +95,18 @@ class Search {
     return openBelow(this.disk, this.settings.root, names, this.settings.hidden);
   }
 
-  /** Whether the site has written a path with a slash in the place of one without. */
-  private isWritten({ slash }: FilePath): boolean {
-    return slash && !this.slash;
-  }
-
-  private async directory(fd: number, names: readonly string[], slash: boolean): Promise<FindResult> {
-    if (!this.slash && !slash) {
-      closePath(this.disk, fd);
-      return { redirect: true };
-    }
-    return (await this.shown(fd, names, false)) ?? { refused: 'missing', reason: 'the directory has no index file' };
+  private async directory(fd: number, names: readonly string[]): Promise<FindResult> {
+    if (this.request.slash || this.request.isWritten)
+      return (await this.shown(fd, names, true)) ?? { refused: 'missing', reason: 'the directory has no index file' };
+    closePath(this.disk, fd);
+    return { redirect: true };
   }
 
   /** `isRequested`: it is not in the place of another path. The index file of such a one needs no slash, but the links of a list do. */
   private async shown(fd: number, names: readonly string[], isRequested: boolean): Promise<FindResult | null> {
+    const { slash, isWritten } = this.request;
     const found = await this.inside(fd, names);
-    if (found === null || this.slash || (!isRequested && !('listing' in found))) return found;
+    if (found === null || slash || ((isWritten || !isRequested) && !('listing' in found))) return found;
     if ('file' in found) this.disk.close(found.file.fd);
     else if ('listing' in found) closePath(this.disk, found.listing);
     return { redirect: true };
@@ -136,7 +134,7 @@ class Search {
   private async file(file: OpenFile, names: readonly string[]): Promise<FindResult> {
     const name = names.at(-1) ?? '';
     let left = this.settings.precompressed;
-    for (let coding = preferred(left, this.fields); coding !== null; coding = preferred(left, this.fields)) {
+    for (let coding = preferred(left, this.request.fields); coding !== null; coding = preferred(left, this.request.fields)) {
       const opened = await this.open([...names.slice(0, -1), name + EXTENSIONS[coding]]);
       if ('file' in opened) {
         this.disk.close(file.fd);

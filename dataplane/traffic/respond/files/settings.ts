@@ -24,8 +24,8 @@ export type Settings = {
   /** 200 unless these are error pages. */
   readonly status: number;
   readonly tried: readonly Tried[];
-  /** The settings that decide which file a request gets. */
-  keyOf(x: Pick<Exchange, 'path' | 'fields'>, target: string): string;
+  /** Everything that decides which file a request gets. `isWritten`: see FileRequest. */
+  keyOf(x: Pick<Exchange, 'path' | 'fields'>, target: string, isWritten: boolean): string;
 };
 
 /** A number that distinguishes file servers, since two of them may find different files for the same path. */
@@ -43,9 +43,9 @@ export function compileSettings(spec: FileServerSpec, root: string, tryFiles: re
     precompressed,
     status: spec.status ?? 200,
     tried: tryFiles.map(compileTried),
-    keyOf(x, target) {
+    keyOf(x, target, isWritten) {
       const accepted = precompressed.length === 0 ? '' : fieldsIn(x.fields, 'accept-encoding').join();
-      return `${number} ${x.path.endsWith('/') ? '/' : ''} ${accepted} ${target}`;
+      return `${number} ${x.path.endsWith('/') ? '/' : isWritten ? '=' : ''} ${accepted} ${target}`;
     },
   };
 }

@@ -24,7 +24,7 @@ export class WholeFiles {
 
   /** Reads a file of up to `largest` bytes; null if there is no such file, or if it can't be read. */
   async read(settings: Settings, disk: DiskAccess, path: FilePath, largest: number): Promise<WholeFile | null> {
-    const found = await find(settings, disk, path, true, '');
+    const found = await find(settings, disk, path, { fields: '', slash: true, isWritten: false });
     if ('listing' in found) closePath(disk, found.listing);
     if (!('file' in found)) return null;
     const { file, name } = found;

@@ -238,3 +238,14 @@ test('an Ingress of the namespace whose listener for HTTP named the host first k
     assert.deepEqual([whose, presented], [[null, null, null, null], ['infra']]);
   }
 });
+
+test('a host keeps the certificate of its route’s Gateway, although its owner has a listener for HTTP only, beside a younger Gateway of another namespace', () => {
+  const listeners = [{ name: 'http', protocol: 'HTTP', port: 9_000, hostname: 'admin.test' }];
+  const named = { name: 'shop/g', spec: { gatewayClassName: 'sluice', listeners } };
+  const odd = gatewayOf('odd', { port: 443, hostname: 'admin.test', requires: false });
+  for (const hostname of [undefined, '*.test']) {
+    const own = gatewayOf('infra', { port: 8_443, ...(hostname && { hostname }), requires: false });
+    const { presented } = servedWith({ gateways: [named, own, odd], httpRoutes: [routeOf('infra')] });
+    assert.deepEqual(presented, hostname ? ['infra'] : []);
+  }
+});

@@ -104,7 +104,10 @@ export function gatewayHost(
   );
   const { blocks, refused } = knownBlocks(lists, { places, isShared }, map, backends);
   const listeners = [...new Set(served.flatMap((one) => one.listeners))].sort((a, b) => Number(isOwn(b)) - Number(isOwn(a)));
-  const own = [isOwn, isBeside].map((isOne) => listeners.filter(isOne)).find((some) => some.some(({ secrets }) => secrets.length > 0));
+  const oldest = oldestMatch(allLists);
+  // The owner may have listeners for HTTP only: the oldest route then comes before those who only have a listener for the host.
+  const candidates = [isOwn, isBeside, ...(oldest === undefined || isOfOwner ? [] : [listenersOfRoute(name, rules, oldest)])];
+  const own = candidates.map((isOne) => listeners.filter(isOne)).find((some) => some.some(({ secrets }) => secrets.length > 0));
   const isOwnSecret = own !== undefined;
   const isLeft = !isOwnSecret && isOfOwner && other.hasHttps;
   const presenting = isLeft ? null : presentingAmong(name, own ?? listeners);

@@ -23,7 +23,10 @@ test('flags that are set later are those of the process, as if it had been start
 test('the launcher starts no process with flags for which V8 rejects the cache of the modules of Node', () => {
   const launcher = readFileSync(LAUNCHER, 'utf8');
   const young = /^young=(\S+)$/m.exec(launcher)?.[1];
-  const started = [...launcher.matchAll(/exec "\$node" (.*?) "\$rooms/g)].map(([, flags = '']) => flags.replace('"$young"', String(young)));
+  const threads = /^threads=(\S+)\$\{/m.exec(launcher)?.[1];
+  const started = [...launcher.matchAll(/exec "\$node" (.*?) "\$rooms/g)].map(([, flags = '']) =>
+    flags.replace('"$young"', String(young)).replace('"$threads"', `${threads}2`),
+  );
   assert.equal(started.length, 4);
   for (const flags of started) assert.equal(tagAfter('', flags.split(' ')), tagAfter(''), flags);
 });

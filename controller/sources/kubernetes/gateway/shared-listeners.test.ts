@@ -249,3 +249,20 @@ test('a host keeps the certificate of its route’s Gateway, although its owner 
     assert.deepEqual(presented, hostname ? ['infra'] : []);
   }
 });
+
+test('nor does it lose that to a Gateway of a second one because an Ingress of a third one is older, for another path', () => {
+  const { spec, ...rest } = ingressOf('infra/web', 'admin.test', 'app') as SampleObject & { readonly spec: object };
+  const paths = [{ path: '/other', pathType: 'Prefix', backend: { service: { name: 'app', port: { number: 80 } } } }];
+  const rules = [{ host: 'admin.test', http: { paths } }];
+  const younger = [
+    { name: 'another/web', spec: { ...spec, rules } },
+    { ...rest, spec: { ...spec, tls: [{ hosts: ['admin.test'], secretName: 'pair' }] } },
+  ];
+  const listeners = [{ name: 'http', protocol: 'HTTP', port: 80, hostname: 'admin.test' }];
+  const own = { name: 'infra/g', spec: { gatewayClassName: 'sluice', listeners } };
+  for (const requires of [false, true]) {
+    const odd = gatewayOf('odd', { port: 443, hostname: 'admin.test', requires });
+    const { whose, presented } = servedWith({ gateways: [own, odd], younger });
+    assert.deepEqual([whose, presented], [[null, null, null, null], ['infra']]);
+  }
+});

@@ -126,7 +126,7 @@ export function translateGateways(
     targets,
     (name, place) => {
       const other = others.get(domainOf(name));
-      return [...(other?.hasHttps ? [{ meta: other.meta, bound: null }] : []), ...rules.namingHttps(name, place)];
+      return [...(other?.https.get(other.meta.namespace) ? [{ meta: other.meta, bound: null }] : []), ...rules.namingHttps(name, place)];
     },
   );
   const passthroughs = new Map([...byHost.passthroughs].map(([name, entries]) => [domainOf(name) as string, entries]));

@@ -7,7 +7,7 @@ import type { OtherOwner } from '../gateway/hosts/gateway-hosts.ts';
 import { gatewayProblems, gatewayReadings } from '../gateway/status/gateway-readings.ts';
 import { type GatewayTranslation, translateGateways } from '../gateway/translate-gateways.ts';
 import type { Ingress } from '../objects/ingress.ts';
-import { byAge } from '../objects/meta.ts';
+import { byAge, type Meta } from '../objects/meta.ts';
 import { ingressStatusOf } from '../status/ingress-status.ts';
 import { Backends } from './backends.ts';
 import { SecretCertificates } from './certificates.ts';
@@ -85,13 +85,15 @@ export function translate(snapshot: ClusterSnapshot): ClusterTranslation {
 
 const NO_HTTPS = { kind: 'off' } as const;
 
-/** The oldest object that claims a host, by host, and whether one of its namespace has HTTPS for it. `requests` has the oldest first. */
+/** The oldest object that claims a host, by host, and the namespaces of all that do. `requests` has the oldest first. */
 function oldestOf(requests: readonly Request[]): Map<string, OtherOwner> {
-  const oldest = new Map<string, OtherOwner>();
+  const oldest = new Map<string, { readonly meta: Meta; readonly https: Map<string, boolean> }>();
   for (const { claims, owner, isRefused } of requests)
     for (const { host, https } of isRefused ? [] : claims) {
-      const { meta, hasHttps } = oldest.get(host) ?? { meta: owner.meta, hasHttps: false };
-      if (meta.namespace === owner.meta.namespace) oldest.set(host, { meta, hasHttps: hasHttps || https.kind !== 'off' });
+      const one = oldest.get(host) ?? { meta: owner.meta, https: new Map() };
+      const { namespace } = owner.meta;
+      one.https.set(namespace, one.https.get(namespace) === true || https.kind !== 'off');
+      oldest.set(host, one);
     }
   return oldest;
 }

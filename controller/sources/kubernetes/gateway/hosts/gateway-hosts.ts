@@ -20,8 +20,8 @@ const MAX_GATEWAY_BLOCKS = MAX_BLOCKS / 2;
 /** Bytes, with all defaults left out. */
 const MAX_GATEWAY_SIZE = 0.35 * MAX_LINE_BYTES;
 
-/** An object of another kind that names a host. `hasHttps`: whether it, or another one of its namespace, has a setting for HTTPS for it. */
-export type OtherOwner = { readonly meta: Meta; readonly hasHttps: boolean };
+/** The oldest object of another kind that names a host. `https`: by namespace of all that do, whether one has a setting for HTTPS for it. */
+export type OtherOwner = { readonly meta: Meta; readonly https: ReadonlyMap<string, boolean> };
 
 /** How Gateways serve a host. */
 export type GatewayHost = {
@@ -85,7 +85,10 @@ export function gatewayHost(
   // Of the owner of an older object, only listeners and routes that name the host: otherwise others could turn that on by naming it.
   const isRequiring = isOfOther ? namingListenersOf(other.meta, name, rules, allLists) : isOwn;
   const usual = isShared ? requiredBy(all.flatMap(({ listeners }) => listeners.filter(isRequiring))) : undefined;
-  const isOfOwner = other !== undefined && (isOfOther || all.some(({ listeners }) => listeners.some(isOwnBeside(isOwn, other.meta))));
+  // The owner's namespace may have objects of other kinds although the oldest one is of another namespace.
+  const owners = new Set(isOfOther ? [other.meta.namespace] : all.flatMap(({ listeners }) => listeners.filter(isOwn).map(namespaceOf)));
+  const ofOwner = [...owners].flatMap((namespace) => other?.https.get(namespace) ?? []);
+  const isOfOwner = ofOwner.length > 0;
   const ownersOf = (one: Place, list: readonly RuleMatch[]): IsOwn => {
     if (isOfOther) return isRequiring;
     return isOfOwner && !one.listeners.some(isBeside) ? isOwn : ownersAt(one, name, rules, list);
@@ -109,7 +112,7 @@ export function gatewayHost(
   const candidates = [isOwn, isBeside, ...(oldest === undefined || isOfOwner ? [] : [listenersOfRoute(name, rules, oldest)])];
   const own = candidates.map((isOne) => listeners.filter(isOne)).find((some) => some.some(({ secrets }) => secrets.length > 0));
   const isOwnSecret = own !== undefined;
-  const isLeft = !isOwnSecret && isOfOwner && other.hasHttps;
+  const isLeft = !isOwnSecret && ofOwner.includes(true);
   const presenting = isLeft ? null : presentingAmong(name, own ?? listeners);
   // Where the owner's listeners are for every host, they present their default certificates.
   const isHidden = (bound: BoundListener): boolean =>
@@ -177,10 +180,7 @@ function namingListenersOf({ namespace }: Meta, name: Hostname, rules: HostRules
     (bound.owner.meta.namespace === namespace && bound.listener.hostname === name) || own.some((listeners) => listeners.has(bound));
 }
 
-const isOwnBeside =
-  (isOwn: IsOwn, { namespace }: Meta): IsOwn =>
-  (bound) =>
-    isOwn(bound) && bound.owner.meta.namespace === namespace;
+const namespaceOf = ({ owner }: BoundListener): string => owner.meta.namespace;
 
 /** The listeners at a place of the owner of the host there; those of the oldest Gateway if no route there is accepted. */
 const ownersAt = (place: Place, name: Hostname, rules: HostRules, list: readonly RuleMatch[]): IsOwn => {

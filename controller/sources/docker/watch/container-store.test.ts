@@ -17,12 +17,12 @@ test('a list says nothing of a container that an event has concerned since it wa
   const store = new ContainerStore(new ManualClock());
   store.listRequested();
   store.noteEvent(ID);
-  store.replace(listed({ address: '172.18.0.2' }));
+  store.applyList(listed({ address: '172.18.0.2' }));
   assert.equal(store.get(ID), undefined);
   assert.ok(await store.inspectDirty(broken, () => undefined));
   assert.ok(store.needsList());
   store.listRequested();
-  store.replace(listed({ address: '172.18.0.3' }));
+  store.applyList(listed({ address: '172.18.0.3' }));
   assert.equal(addressOf(store), '172.18.0.3');
   assert.ok(!store.needsList());
 });
@@ -30,32 +30,32 @@ test('a list says nothing of a container that an event has concerned since it wa
 test('what an event has said of a container holds until a list is requested after it', () => {
   const store = new ContainerStore(new ManualClock());
   store.listRequested();
-  store.replace(listed({}));
+  store.applyList(listed({}));
   store.listRequested();
   store.noteEvent(ID);
   assert.ok(store.markDisconnected(ID, 'shop-id'));
-  store.replace(listed({ note: 'healthy' }));
+  store.applyList(listed({ note: 'healthy' }));
   assert.equal(addressOf(store), undefined);
   store.listRequested();
-  store.replace(listed({}));
+  store.applyList(listed({}));
   assert.equal(addressOf(store), '172.18.0.2');
   store.noteEvent(ID);
   assert.ok(store.markExited(ID));
-  store.replace(listed({}));
+  store.applyList(listed({}));
   assert.equal(store.get(ID)?.status, 'exited');
   store.listRequested();
-  store.replace(listed({}));
+  store.applyList(listed({}));
   assert.equal(store.get(ID)?.status, 'running');
 });
 
 test('after the engine was away, no address of before is used if an event has concerned its container since the list was requested', () => {
   const store = new ContainerStore(new ManualClock());
-  store.replace(listed({}));
+  store.applyList(listed({}));
   store.listRequested();
-  store.replace(listed({ address: '172.18.0.3' }), true);
+  store.applyList(listed({ address: '172.18.0.3' }), true);
   assert.deepEqual([addressOf(store), store.hasWholeList], ['172.18.0.3', true]);
   store.listRequested();
   store.noteEvent(ID);
-  store.replace(listed({}), true);
+  store.applyList(listed({}), true);
   assert.deepEqual([addressOf(store), store.hasWholeList, store.hasDirty()], [undefined, false, true]);
 });

@@ -158,7 +158,7 @@ export class ContainerStore {
    * Applies the engine's list: missing containers are dropped; new and changed ones are as it says until they have been inspected in the
    * next round. With `isUncertain`, no address of before is used if the list can't confirm it. @returns the dropped ones.
    */
-  replace(listed: readonly ContainerSummary[], isUncertain = false): string[] {
+  applyList(listed: readonly ContainerSummary[], isUncertain = false): string[] {
     this.lastList = listed;
     this.isListComplete = true;
     const labelled = new Set<string>();

@@ -196,7 +196,7 @@ export class Reflector {
     if (wasStale) store.markAllDirty();
     this.isStale = false;
     this.emptySince = undefined;
-    for (const id of store.replace(containers, wasStale)) draining.end(id);
+    for (const id of store.applyList(containers, wasStale)) draining.end(id);
     return true;
   }
 

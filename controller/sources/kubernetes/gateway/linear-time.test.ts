@@ -162,19 +162,3 @@ test('the Ingresses that share a host are listed in linear time', () => {
     });
   isLinear(cost(1_000), cost(4_000));
 });
-
-test('Gateways that share a listener for every host, each with a host of its own, are not asked for the routes of each other', () => {
-  const cost = (count: number) => {
-    const each = Array.from({ length: count }, (_, at) => at);
-    return costOf({
-      gateways: each.map((at) => ({
-        name: `n/g${at}`,
-        spec: { gatewayClassName: 'sluice', listeners: [{ name: 'l', protocol: 'HTTP', port: 80 }] },
-      })),
-      httpRoutes: each.map((at) => route(`r${at}`, 1, { parentRefs: [{ ...PARENT, name: `g${at}` }], hostnames: [`h${at}.test`] })),
-    });
-  };
-  const [few, many] = [cost(50), cost(400)];
-  // Eight times as many take about 10 times as long, and took 27 times as long.
-  assert.ok(many < 17 * few, `${few} and ${many} µs`);
-});

@@ -24,11 +24,11 @@ const gatewayOf = (namespace: string, { port, hostname, requires }: Wish): Sampl
     }),
   },
 });
-const routeOf = (namespace: string): SampleObject => ({
+const routeOf = (namespace: string, host = 'admin.test'): SampleObject => ({
   name: `${namespace}/r`,
   spec: {
     parentRefs: [{ group: 'gateway.networking.k8s.io', kind: 'Gateway', name: 'g' }],
-    hostnames: ['admin.test'],
+    hostnames: [host],
     rules: [{ backendRefs: [{ name: 'app', port: 80 }] }],
   },
 });
@@ -264,5 +264,19 @@ test('nor does it lose that to a Gateway of a second one because an Ingress of a
     const odd = gatewayOf('odd', { port: 443, hostname: 'admin.test', requires });
     const { whose, presented } = servedWith({ gateways: [own, odd], younger });
     assert.deepEqual([whose, presented], [[null, null, null, null], ['infra']]);
+  }
+});
+
+test('a host keeps the certificate of the wildcard over it if an Ingress for every host, or for the wildcard, is added', () => {
+  const gateways = [
+    gatewayOf('infra', { port: 443, hostname: '*.test', requires: false }),
+    gatewayOf('odd', { port: 8_443, hostname: 'admin.test', requires: false }),
+  ];
+  const httpRoutes = [routeOf('infra', '*.test')];
+  const { ports, presented } = servedWith({ gateways, httpRoutes });
+  assert.deepEqual([ports, presented], [[443, 8_443], ['infra']]);
+  for (const host of ['', '*.test']) {
+    const beside = servedWith({ gateways, httpRoutes, ingresses: [ingressOf('infra/web', host, 'app')] });
+    assert.deepEqual([beside.ports, beside.presented], [[8_443], ['infra']]);
   }
 });

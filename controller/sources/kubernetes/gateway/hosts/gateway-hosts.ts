@@ -13,6 +13,7 @@ import type { RuleBlock } from '../rules/rule-blocks.ts';
 import { type ClientRules, clientRules, requiredBy } from './client-rules.ts';
 import type { HostRules, ListenAddress, RuleMatch } from './host-rules.ts';
 import type { Hostname } from './hostnames.ts';
+import { namedAmong } from './named-places.ts';
 import { type PlaceCondition, placeConditions } from './place-conditions.ts';
 
 /** The room for the blocks of Gateways in the route of a host. The other half is for Ingresses and Services. */
@@ -42,7 +43,7 @@ export type GatewayHost = {
   /** The listeners whose own Secrets are therefore not presented. */
   readonly unpresented: readonly BoundListener[];
   readonly clientRules: ClientRules;
-  /** The listeners that serve it, first those of the route that has it. */
+  /** The listeners that serve it, or what is over it where nothing names it, first those of the route that has it. */
   readonly listeners: readonly BoundListener[];
   /** Those that don't serve it at some place, because they require other client certificates than its owner there. */
   readonly conflicting: readonly BoundListener[];
@@ -79,9 +80,11 @@ export function gatewayHost(
   const named = isBelowShared && !isShared ? namedAmong(name, found, map) : found;
   if (named.length === 0) return null;
   const [all, allLists] = [named.map(({ place }) => place), named.map(({ list }) => list)];
+  // At all of them it has the same certificate, also where what is over it is served.
+  const [covered, coveredLists] = [found.map(({ place }) => place), found.map(({ list }) => list)];
   const isOfOther = other !== undefined && isOlderThanAll(other.meta, name, all, allLists);
-  const isOwn = isOfOther ? listenersOf(other.meta, name, rules, allLists) : ownListeners(name, rules, all, allLists);
-  const isBeside = isOfOther ? isOwn : besideOwn(all, isOwn);
+  const isOwn = isOfOther ? listenersOf(other.meta, name, rules, allLists) : ownListeners(name, rules, covered, coveredLists);
+  const isBeside = isOfOther ? isOwn : besideOwn(covered, isOwn);
   // Of the owner of an older object, only listeners and routes that name the host: otherwise others could turn that on by naming it.
   const isRequiring = isOfOther ? namingListenersOf(other.meta, name, rules, allLists) : isOwn;
   const usual = isShared ? requiredBy(all.flatMap(({ listeners }) => listeners.filter(isRequiring))) : undefined;
@@ -106,8 +109,9 @@ export function gatewayHost(
     }),
   );
   const { blocks, refused } = knownBlocks(lists, { places, isShared }, map, backends);
-  const listeners = [...new Set(served.flatMap((one) => one.listeners))].sort((a, b) => Number(isOwn(b)) - Number(isOwn(a)));
-  const oldest = oldestMatch(allLists);
+  const over = covered.filter((place) => !all.includes(place));
+  const listeners = [...new Set([...served, ...over].flatMap((one) => one.listeners))].sort((a, b) => Number(isOwn(b)) - Number(isOwn(a)));
+  const oldest = oldestMatch(coveredLists);
   // The owner may have listeners for HTTP only: the oldest route then comes before those who only have a listener for the host.
   const candidates = [isOwn, isBeside, ...(oldest === undefined || isOfOwner ? [] : [listenersOfRoute(name, rules, oldest)])];
   const own = candidates.map((isOne) => listeners.filter(isOne)).find((some) => some.some(({ secrets }) => secrets.length > 0));
@@ -127,22 +131,6 @@ export function gatewayHost(
     presenting,
     unpresented: listeners.filter((bound) => bound.secrets.length > 0 && isHidden(bound)),
   };
-}
-
-/**
- * The places at ports where a listener or a route names the host. At others, its requests are for what is over it, which has the same rules of
- * Gateways, and may have paths of other objects.
- */
-function namedAmong<One extends { readonly place: Place; readonly list: readonly RuleMatch[] }>(
-  name: Hostname,
-  all: readonly One[],
-  map: PortMap,
-): One[] {
-  const portOf = ({ place }: One): number => mapPort(map, place.place.port);
-  const isNamed = ({ place, list }: One): boolean =>
-    place.listeners.some(({ listener }) => listener.hostname === name) || list.some(({ rank }) => rank === 0);
-  const ports = new Set(all.filter(isNamed).map(portOf));
-  return all.filter((one) => ports.has(portOf(one)));
 }
 
 /** A host has one certificate, however many ports it is served on: the usual one decides, among those whose certificates are for the host. */

@@ -155,3 +155,62 @@ test('a target gets no more streams on it than it allows, although it has not be
   assert.equal(asked, 2 * MOST + STREAMS);
   await more();
 });
+
+/** How many streams a target may allow. */
+const LIMIT = 128;
+/** With connections that only complete their requests. */
+const MOST_OPEN = 64;
+
+test('requests are served while more are cancelled than a target may be told of', async () => {
+  let asked = 0;
+  using target = await FrameTargetFixture.serving(
+    (connection, stream) => {
+      asked++;
+      connection.send(FRAME.headers, FLAG.endHeaders, stream, Buffer.of(0x88));
+    },
+    [SETTING.maxConcurrentStreams, LIMIT],
+  );
+  using proxy = await h2c(target);
+  // At once: `openRequests` lets time pass.
+  for (let times = 1; times <= 20; times++) {
+    using client = (await Frames.plain(proxy.port)).greet();
+    for (let nth = 0; nth < MOST; nth++) client.request(2 * nth + 1, head([':path', '/cancelled']));
+    await eventually('the requests', () => asked === times * MOST);
+    for (let nth = 0; nth < MOST; nth++) client.send(FRAME.reset, 0, 2 * nth + 1, word(CODE.cancel));
+    await eventually('their end', () => proxy.ledger.inFlight.total() === 0);
+  }
+  const next = await proxy.connect();
+  next.send(get());
+  assert.match(await next.readHead(), / 200 /);
+});
+
+test('so are they if each connection has a request that does not end, and no further one may be opened', async () => {
+  let asked = 0;
+  let lastAsked = (): void => undefined;
+  using target = await FrameTargetFixture.serving(
+    (connection, stream) => {
+      if (stream === 1) connection.send(FRAME.settings, FLAG.ack, 0);
+      asked++;
+      connection.send(FRAME.headers, FLAG.endHeaders, stream, Buffer.of(0x88));
+      lastAsked = () => connection.send(FRAME.data, 0, stream, 'x');
+    },
+    [SETTING.maxConcurrentStreams, LIMIT],
+  );
+  using proxy = await h2c(target);
+  const sendMore: (() => void)[] = [];
+  for (let times = 0; times < MOST_OPEN + 5; times++) {
+    const cancel = await openRequests(proxy, MOST, () => asked);
+    const before = asked;
+    (await proxy.connect()).send(get());
+    await eventually('the request that does not end', () => asked === before + 1);
+    sendMore.push(lastAsked);
+    await cancel();
+    // A response has a minute for each piece.
+    for (const send of sendMore) send();
+    await Promise.all(target.connections.map((connection) => connection.answered()));
+  }
+  assert.equal(target.connections.length, MOST_OPEN);
+  const next = await proxy.connect();
+  next.send(get());
+  assert.match(await next.readHead(), / 200 /);
+});

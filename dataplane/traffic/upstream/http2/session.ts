@@ -22,6 +22,7 @@ import type { Endpoint } from '../target/endpoint.ts';
 import { CROWDED, SESSION_LIMITS } from './session-limits.ts';
 import { SessionRoom } from './session-room.ts';
 import { type StreamOwner, UpstreamStream } from './stream.ts';
+import type { UpstreamSessionOwner } from './upstream-session-owner.ts';
 
 /** A session without streams is closed after this time (ms). A target that closes it sooner announces that first (RFC 9113 9.1). */
 const IDLE_MS = 30_000;
@@ -30,24 +31,12 @@ const MAX_SERVED = 1_000_000;
 /** Node's servers end a connection on which they have turned many requests away: at once, so that a later loss has another reason (ms). */
 const TURNING_AWAY_MS = 1_000;
 
-/** The owner of a session. */
-export type UpstreamSessionOwner = {
-  /** How many streams a session may have at a time. */
-  readonly streamLimit: number;
-  /** The target has turned a request away, while it served this many. */
-  turnedAway(serving: number): void;
-  /** The session can take a request now, or can no longer. */
-  capacityChanged(session: UpstreamSession): void;
-  /** The session has closed with all of its streams. `failure` is why it was never established; null if it was. */
-  ended(session: UpstreamSession, failure: Failure | null): void;
-};
-
 /** One HTTP/2 connection to a target with many concurrent exchanges (RFC 9113). */
 export class UpstreamSession implements StreamOwner, SessionOwner, DirectReader {
   readonly endpoint: Endpoint;
   /** Reads one response head after the other. */
   readonly head = new ResponseHead();
-  private readonly owner: UpstreamSessionOwner;
+  private readonly owner: UpstreamSessionOwner<UpstreamSession>;
   private readonly streams = new TurnoverMap<number, UpstreamStream>();
   private state: 'connecting' | 'open' | 'draining' | 'closed' = 'connecting';
   private socket: Socket | null = null;
@@ -73,7 +62,7 @@ export class UpstreamSession implements StreamOwner, SessionOwner, DirectReader 
   private broken: Failure | null = null;
 
   /** `connectMs` is the time limit for establishing it. */
-  constructor(endpoint: Endpoint, owner: UpstreamSessionOwner, connectMs: number) {
+  constructor(endpoint: Endpoint, owner: UpstreamSessionOwner<UpstreamSession>, connectMs: number) {
     this.endpoint = endpoint;
     this.connectMs = connectMs;
     this.owner = owner;
@@ -126,8 +115,19 @@ export class UpstreamSession implements StreamOwner, SessionOwner, DirectReader 
 
   /** Whether it can take a request at once. */
   get hasRoom(): boolean {
+    return this.hasRoomBeside(this.http2?.resets.waitingCount ?? 0);
+  }
+
+  /** `cancelled`: how many cancelled requests count as open. */
+  private hasRoomBeside(cancelled: number): boolean {
     if (this.state !== 'open' || !this.alive || this.isCut || this.holdsTarget) return false;
-    return this.room.isLeft(this.streams.size + (this.http2?.resets.waitingCount ?? 0), this.owner.streamLimit);
+    return this.room.isLeft(this.streams.size + cancelled, this.owner.streamLimit);
+  }
+
+  /** Tells the target of as many cancellations that wait as it takes to have room. @returns whether it has. */
+  makeRoom(): boolean {
+    if (this.hasRoomBeside(0)) while (!this.hasRoom) this.http2?.resets.sendNext();
+    return this.hasRoom;
   }
 
   /** Whether the target accepts no stream on it for now. It may soon (RFC 9113 6.5.2), and a further session would fare the same. */

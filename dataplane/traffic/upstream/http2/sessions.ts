@@ -23,6 +23,8 @@ export class Http2Sessions implements TargetChannel {
   private readonly open = new Set<UpstreamSession>();
   /** Closed ones of which clients have not read every response yet: those still have a place at the target. */
   private readonly unreadAfterwards = new Set<UpstreamSession>();
+  /** The one that was opened last, until it is established. */
+  private newest: UpstreamSession | null = null;
   private readonly waiting: WaitingRoom;
   streamLimit = MAX_STREAMS;
   /** When it doubles, in ms on the monotonic clock. */
@@ -91,6 +93,10 @@ export class Http2Sessions implements TargetChannel {
   /** A session was established, one of its streams has ended, or it takes no more requests. */
   readonly capacityChanged = (session: UpstreamSession): void => {
     if (this.mayServe(session)) this.serveWaiting(session);
+    if (session === this.newest && session.established) {
+      this.newest = null;
+      this.leaveWornOut();
+    }
     if (session.wasUseless) this.failed(session.reason);
     else this.openAnother();
   };
@@ -130,12 +136,18 @@ export class Http2Sessions implements TargetChannel {
     const { first } = this.waiting;
     if (first === null || this.opening) return;
     const { established } = this;
-    if (established.length >= MAX_SESSIONS || this.open.size >= MAX_OPEN) return;
+    if (established.length >= MAX_SESSIONS || this.open.size >= MAX_OPEN) return this.tellCancellations(established);
     if (established.some((session) => session.admitsNone)) return;
     if (this.open.size === 0) this.endpoint.wake();
     const session = new UpstreamSession(this.endpoint, this, this.endpoint.connectMsFor(first));
     this.open.add(session);
+    this.newest = session;
     guard(session, session.connect);
+  }
+
+  /** If no further session may be opened, requests do not wait until the target may be told of cancelled ones. */
+  private tellCancellations(established: readonly UpstreamSession[]): void {
+    for (const session of established) while (!this.waiting.empty && session.makeRoom()) this.serveWaiting(session);
   }
 
   /** As over HTTP/1.1: if no further session can be opened, the responses that have been unread for longest give way to requests that wait. */

@@ -50,11 +50,18 @@ export class Resets {
     this.output.frame(TYPE.rstStream, 0, stream, code);
   }
 
+  /** Sends the oldest that waits, regardless of the limit. @returns whether there was one. */
+  sendNext(): boolean {
+    const next = this.waiting.shift();
+    if (next !== undefined) this.write(next.stream, next.code);
+    return next !== undefined;
+  }
+
   /** Called periodically, with ms on the monotonic clock. @returns whether it has sent any that had to wait. */
   sweep(now: number): boolean {
     if (this.waiting.length === 0) return false;
     this.beginPeriod(now);
-    const next = this.waiting.splice(0, MOST - this.count);
+    const next = this.waiting.splice(0, Math.max(0, MOST - this.count));
     for (const { stream, code } of next) this.write(stream, code);
     return next.length > 0;
   }

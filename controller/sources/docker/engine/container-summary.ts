@@ -68,10 +68,11 @@ const createdAt = (seconds: unknown): string | null =>
 /** `Up 2 minutes (healthy)`, `Up 1 second (health: starting)`. */
 const healthIn = (status: string): string => /\((?:health: )?([^()]*)\)$/.exec(status)?.[1] ?? '';
 
-/** By port, as `80/tcp`, where each is published. */
+/** By port, as `80/tcp`, where each is published. Engines list them in a different order each time, which would look like a change. */
 function portsFrom(listed: readonly unknown[]): Record<string, { HostIp: string; HostPort: string }[]> {
   const ports: Record<string, { HostIp: string; HostPort: string }[]> = {};
-  for (const value of listed) {
+  const inOrder = listed.map((value) => ({ value, text: JSON.stringify(value) })).sort((a, b) => (a.text < b.text ? -1 : 1));
+  for (const { value } of inOrder) {
     const { IP, PrivatePort, PublicPort, Type } = (typeof value === 'object' && value !== null ? value : {}) as RawPort;
     const name = `${PrivatePort}/${Type}`;
     const bindings = ports[name] ?? [];

@@ -123,9 +123,11 @@ test('routes of hosts that are gone are not kept', async () => {
     translate(cluster('10.0.0.1', [route(name)])).routes.flatMap((one) => (one.domain.endsWith('.test') ? new WeakRef(one) : []));
   const gone = ['c', 'd', 'e'].flatMap(routesOf);
   const still = routesOf('f');
-  // What a reference has been made of stays until the end of the turn.
-  await new Promise((resolve) => setImmediate(resolve));
-  collect();
   const count = (references: readonly WeakRef<object>[]) => references.filter((one) => one.deref() !== undefined).length;
+  // What a reference was made of, or has been asked for, stays until the end of the turn, and what the stack seems to refer to for longer.
+  for (let times = 0; times < 5 && count(gone) > 0; times++) {
+    await new Promise((resolve) => setImmediate(resolve));
+    collect();
+  }
   assert.deepEqual([gone.length, count(gone), count(still)], [3 * HOSTS, 0, HOSTS]);
 });

@@ -19,11 +19,6 @@ const BACKOFF_MAX_MS = 5_000;
 const EARLY_DEATH_MS = 5_000;
 /** Size of the young generation in a worker (MB). A larger one costs memory and gains no speed. */
 const YOUNG_GENERATION_MB = 8;
-/**
- * How long a successor serves before the worker that hangs is terminated (ms): Node accepts one more connection in a thread that it terminates,
- * which is then reset, so nothing may be left that waits.
- */
-const TAKEN_OVER_MS = 250;
 /** How long the successor of a worker that hangs may take to serve (ms). */
 const SUCCESSOR_MS = 5_000;
 /** How long a worker that has recovered meanwhile may drain (ms). */
@@ -363,11 +358,6 @@ export class WorkerPool {
       const serves = this.isAlive(successor) && successor.serving;
       if (serves) successor.successor = false;
       else successor.terminate('it did not start in time');
-      if (serves) {
-        member.replacing = true;
-        await sleep(this.options.clock, TAKEN_OVER_MS);
-        member.replacing = false;
-      }
       if (this.isAlive(member) && !this.watchdog.isSilent(member.slot)) return serves ? this.retire(member, RECOVERED_MS) : undefined;
     }
     if (this.members.has(member.id)) member.terminate('it was silent for 2 s');

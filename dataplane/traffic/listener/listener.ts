@@ -102,6 +102,8 @@ export class Listener {
     const { http, https } = portsOf(settings);
     await this.plain.listen(settings.bind, http, passed);
     if (https.length > 0) await this.secure.listen(settings.bind, https, passed);
+    // Before the predecessor may end: Node accepts one more connection in a thread that it terminates, which is then reset.
+    if (passed !== undefined) await this.acceptWaiting();
   }
 
   /** The listening sockets, for a successor. */
@@ -170,8 +172,12 @@ export class Listener {
 
   /** Accepts the connections that wait, and closes the ports. */
   async stopAccepting(): Promise<void> {
-    await Promise.all([this.plain.acceptWaiting(), this.secure.acceptWaiting()]);
+    await this.acceptWaiting();
     this.closePorts();
+  }
+
+  private async acceptWaiting(): Promise<void> {
+    await Promise.all([this.plain.acceptWaiting(), this.secure.acceptWaiting()]);
   }
 
   private closePorts(): void {

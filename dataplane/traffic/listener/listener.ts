@@ -16,7 +16,7 @@ import type { Admission } from './admission.ts';
 import type { Certificates, PresentedCertificate } from './certificates.ts';
 import { HandshakeQueue } from './handshake-queue.ts';
 import type { Hello } from './hello.ts';
-import { Ports } from './ports.ts';
+import { Ports, portsOf } from './ports.ts';
 import { ProxyHeaderReader } from './proxy-header.ts';
 import { TlsHandshake } from './tls-handshake.ts';
 import type { TlsServers } from './tls-servers.ts';
@@ -388,12 +388,6 @@ export class Listener {
 
 /** The port that a connection arrived at. */
 type Arrival = { readonly port: number; readonly secure: boolean };
-
-/** All ports that are to be open, the main ones first; none for TLS while nothing needs it. */
-const portsOf = ({ httpPort, otherHttpPorts, httpsPort, otherHttpsPorts, closedPorts }: TrafficSettings) => ({
-  http: [httpPort, ...otherHttpPorts].filter((port) => !closedPorts.includes(port)),
-  https: httpsPort === null ? [] : [httpsPort, ...otherHttpsPorts].filter((port) => !closedPorts.includes(port)),
-});
 
 const plainAddress = (address: string): string => (address.startsWith(IPV4_IN_IPV6) ? address.slice(IPV4_IN_IPV6.length) : address);
 

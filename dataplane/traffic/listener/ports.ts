@@ -1,5 +1,6 @@
 import type { AcceptedSocket } from '../io/accepted-socket.ts';
 import { type NamedDescriptor, PassedSockets } from '../io/passed-sockets.ts';
+import type { TrafficSettings } from '../protocol.ts';
 import { acceptWaiting } from './arrivals.ts';
 import { Port } from './port.ts';
 
@@ -74,3 +75,9 @@ export class Ports {
     for (const port of this.open) port.close();
   }
 }
+
+/** All ports that are to be open, the main ones first; none for TLS while nothing needs it. */
+export const portsOf = ({ httpPort, otherHttpPorts, httpsPort, otherHttpsPorts, closedPorts }: TrafficSettings) => ({
+  http: [httpPort, ...otherHttpPorts].filter((port) => !closedPorts.includes(port)),
+  https: httpsPort === null ? [] : [httpsPort, ...otherHttpsPorts].filter((port) => !closedPorts.includes(port)),
+});

@@ -57,7 +57,7 @@ test('no more than four begin in one turn', async () => {
   assert.deepEqual(begun, [0, 1, 2, 3, 4]);
 });
 
-test('time without waiting handshakes is nobody’s share', async () => {
+test('time in which no handshake waits does not count', async () => {
   const { begun, add, pass } = queueOf();
   add(0);
   await nextTurn();

@@ -141,6 +141,32 @@ test('a container that stops responding while the engine is away is not used unt
   await next('a.example=healthy b.example=healthy');
 });
 
+test('a container told to stop before the engine went away is not used until it is listed, as an engine that ends stops all', async (t) => {
+  const { engine, next, listen, snapshots } = await started(t);
+  engine.run(app(1));
+  engine.run(app(2, 'b.example'));
+  await next('a.example=healthy b.example=healthy');
+  engine.kill(fakeId(1), '15');
+  await next('a.example=draining b.example=healthy');
+  await engine.stop();
+  const { snapshot } = await next('a.example=unhealthy b.example=healthy');
+  assert.ok(snapshot.kind === 'listed' && snapshot.repeated === true && snapshot.urgent);
+  assert.equal(snapshots.at(-1)?.snapshot.kind, 'failed');
+  await listen();
+  await next('a.example=draining b.example=healthy');
+});
+
+test('a container told to stop stays the last resort if only the stream of events ends', async (t) => {
+  const { engine, next, snapshots } = await started(t);
+  engine.run(app(1));
+  await next('a.example=healthy');
+  engine.kill(fakeId(1), '15');
+  await next('a.example=draining');
+  engine.cutStreams();
+  await next('a.example=draining');
+  assert.ok(!snapshots.some(({ snapshot }) => gist(snapshot).includes('unhealthy')));
+});
+
 test('a failed list is not an empty list', async (t) => {
   const { engine, next, snapshots } = await started(t);
   engine.run(app(1));

@@ -2,7 +2,6 @@ import { createBackoff } from '../../../shared/runtime/backoff.ts';
 import { type Clock, sleep } from '../../../shared/runtime/clock.ts';
 import type { Log } from '../../../shared/runtime/log/log.ts';
 import type { Random } from '../../../shared/runtime/random.ts';
-import type { TargetReport } from '../../../shared/wire/apply.ts';
 import type { Reading, Snapshot, Source, UndatedProblem } from '../source.ts';
 import { createTransitionTimes } from '../transition-times.ts';
 import { createChangeLog } from './change-log.ts';
@@ -105,12 +104,11 @@ export function createDockerSource({ settings, clock, random, log, translate = t
   };
 
   /** Until the engine can be listed again. */
-  const leaveOut = (report: TargetReport) => {
-    if (!emit || isListed || !listing || !failure || !lost.add(report, listing.routes)) return;
-    log.warn(
-      { target: report.address, id: report.id?.slice(0, 12) },
-      'a container stopped responding while the engine is away: not used until it is listed',
-    );
+  const leaveOut = (ids: Iterable<string>, why: string) => {
+    if (!emit || isListed || !listing || !failure) return;
+    const added = lost.add(ids, listing.routes);
+    if (added.length === 0) return;
+    for (const id of added) log.warn({ container: store.get(id)?.name, id: id.slice(0, 12) }, `${why}: not used until it is listed`);
     emit({ ...listing, routes: lost.leaveOut(listing.routes), urgent: true, repeated: true });
     emit(failure);
   };
@@ -163,6 +161,8 @@ export function createDockerSource({ settings, clock, random, log, translate = t
           emitSnapshot(failure);
         }
         isListed = false;
+        // An engine that ends has told all its containers to stop. It reports the end of few of them, and they get other addresses.
+        if (error.isUnreached) leaveOut(draining.ids(), 'a container was told to stop before the engine went away');
         await sleep(clock, error.isUnreached ? UNREACHED_RETRY_MS : backoff.next(), signal);
       }
     }
@@ -182,8 +182,9 @@ export function createDockerSource({ settings, clock, random, log, translate = t
       if (event.kind === 'upstream') {
         health.record(event);
         // A stream of events may be silent without having ended.
-        if (event.id !== undefined && !event.healthy) reflector.doubt(event.id);
-        return leaveOut(event);
+        if (event.id === undefined || event.healthy) return;
+        reflector.doubt(event.id);
+        return leaveOut([event.id], 'a container stopped responding while the engine is away');
       }
       if (!event.applied.addresses) return;
       // The shared networks depend on it.

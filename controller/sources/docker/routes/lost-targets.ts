@@ -1,19 +1,18 @@
 import type { RouteSpec } from '../../../../shared/route.ts';
-import type { TargetReport } from '../../../../shared/wire/apply.ts';
 
 /**
- * Containers that stopped responding while the engine could not be listed. An engine that crashed restarts its containers with other
- * addresses before it can be listed again, so what responds at the address of one of them may be another one.
+ * Containers that stopped responding, or that were about to stop, while the engine could not be listed. An engine that ended restarts its
+ * containers with other addresses before it can be listed again, so what responds at the address of one of them may be another one.
  */
 export class LostTargets {
   private readonly ids = new Set<string>();
 
-  /** @returns whether it is another one. One that responds again remains lost. */
-  add({ id, healthy }: TargetReport, routes: readonly RouteSpec[]): boolean {
-    const isNew =
-      id !== undefined && !healthy && !this.ids.has(id) && routes.some(({ upstreams }) => upstreams.some((one) => one.id === id));
-    if (isNew) this.ids.add(id);
-    return isNew;
+  /** @returns the ones that are new and in the routes. One that responds again remains lost. */
+  add(lost: Iterable<string>, routes: readonly RouteSpec[]): string[] {
+    const used = new Set(routes.flatMap(({ upstreams }) => upstreams.map(({ id }) => id)));
+    const added = [...lost].filter((id) => !this.ids.has(id) && used.has(id));
+    for (const id of added) this.ids.add(id);
+    return added;
   }
 
   /** The routes without requests for them. */

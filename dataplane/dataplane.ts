@@ -128,13 +128,13 @@ export async function startDataplane(base: DataplaneSettings, runtime: ProcessCo
     watchMemory(workers, { clock, log, drainMs: () => live.settings.drainTimeoutMs }),
   ];
   let isLeaving = false;
-  /** A second call may be less patient than the first. */
-  const end = async (patient: boolean): Promise<void> => {
+  /** A shutdown may follow a handover that has begun. */
+  const end = async (ending: Ending): Promise<void> => {
     isLeaving = true;
     for (const stop of stops) stop();
-    if (!patient) takeoverServer.close();
+    if (ending === 'shutdown') takeoverServer.close();
     certificate?.stop();
-    await endServing(components, admin, runtime, patient);
+    await endServing(components, admin, runtime, ending);
   };
   const takeoverServer = createTakeoverServer(components, base.stateDir, admin, openAdmin, runtime, end);
   stops.push(
@@ -153,7 +153,7 @@ export async function startDataplane(base: DataplaneSettings, runtime: ProcessCo
       // Another process has taken over during the delay: this one ends when the takeover is complete.
       if (isLeaving && !wasLeaving) return new Promise(() => undefined);
       runtime.draining();
-      return end(false);
+      return end('shutdown');
     },
   };
 }
@@ -285,7 +285,7 @@ async function giveBack(components: Components, admin: Admin, takeover: Takeover
   await Promise.all([https.stop(), admin.close(), cacheFiles?.release()]);
   table.close();
   takeover.abandon();
-  await endServing(components, admin, runtime, true);
+  await endServing(components, admin, runtime, 'handover');
 }
 
 /** Lets another process take over from this one. */
@@ -295,7 +295,7 @@ function createTakeoverServer(
   admin: Admin,
   openAdmin: () => Promise<void>,
   { clock, log, successor, leaving, handedOver }: ProcessContext,
-  end: (patient: boolean) => Promise<void>,
+  end: (ending: Ending) => Promise<void>,
 ): TakeoverServer {
   const description = describeProcess(process, clock.now());
   const server: TakeoverServer = new TakeoverServer(
@@ -323,7 +323,7 @@ function createTakeoverServer(
       openAdmin,
       leave: (to) => {
         leaving(to);
-        void end(true)
+        void end('handover')
           .then(() => server.whenAnswered())
           .then(handedOver);
       },
@@ -334,24 +334,26 @@ function createTakeoverServer(
   return server;
 }
 
-/** `patient`: a successor has the table and takes new connections. */
+/** How a process ends; `handover`: another one has the table and takes new connections. */
+type Ending = 'shutdown' | 'handover';
+
 async function endServing(
   { health, https, table, workers, live, history, keySets, accessLog, traceExport, cacheFiles }: Components,
   admin: Admin,
   { log }: Runtime,
-  patient: boolean,
+  ending: Ending,
 ): Promise<void> {
   const { drainTimeoutMs } = live.settings;
   log.info({ within: drainTimeoutMs }, 'draining');
   health.stop();
   keySets.stop();
   const certificatesSaved = https.stop();
-  if (patient) table.close();
-  await workers.drain(drainTimeoutMs, patient);
+  if (ending === 'handover') table.close();
+  await workers.drain(drainTimeoutMs, ending === 'handover' ? 'on-response' : 'now');
   await Promise.all([certificatesSaved, history?.close(), cacheFiles?.close()]);
   await Promise.all([accessLog.end(), traceExport.end()]);
   await admin.close();
-  if (!patient) table.close();
+  if (ending === 'shutdown') table.close();
   log.info('data plane stopped');
 }
 

@@ -57,7 +57,7 @@ export const ROOMS: readonly Room[] = [
   traffic('respond', 'responses without an upstream, and filters', 'ledger', 'protocol.ts', 'codec', 'exchange', 'match'),
   traffic('policy', 'access rules and limits, in their order', 'ledger', 'protocol.ts', 'codec', 'exchange', 'match', 'respond'),
   traffic('route', 'a route compiled for the request path', 'exchange', 'match', 'upstream', 'respond', 'policy'),
-  traffic('client', 'client connections over HTTP/1.1 and HTTP/2', 'codec', 'io', 'exchange'),
+  traffic('client', 'client connections over HTTP/1.1 and HTTP/2', 'protocol.ts', 'codec', 'io', 'exchange'),
   traffic('passthrough', 'TLS connections that are passed on to targets', 'protocol.ts', 'exchange', 'upstream', 'route', 'client'),
   traffic('tunnel', 'upgraded connections', 'codec', 'io', 'exchange', 'upstream'),
   traffic('record', 'exchange → counters and log', 'ledger', 'protocol.ts', 'codec', 'exchange', 'match', 'upstream', 'respond', 'client'),

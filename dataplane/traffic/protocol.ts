@@ -232,8 +232,10 @@ export type ToWorker =
   | { readonly kind: 'verdicts' }
   | { readonly kind: 'cache'; readonly message: CacheToWorker }
   | { readonly kind: 'bot'; readonly verdict: BotVerdict }
-  /** `patient`: another worker listens on the same port, so a kept connection may wait for one more request. */
-  | { readonly kind: 'drain'; readonly patient: boolean };
+  | { readonly kind: 'drain'; readonly idleClose: IdleClose };
+
+/** When a draining worker closes idle connections: on the response to one more request while another worker has the same ports. */
+export type IdleClose = 'now' | 'on-response';
 
 export type FromWorker =
   | { readonly kind: 'serving'; readonly generation: number; readonly listeners: readonly ListeningSocket[] }

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { sleep } from '../../shared/runtime/clock.ts';
 import { startThread } from '../../shared/runtime/start-thread.ts';
-import type { DryRun, DryRunResult, FromWorker, Publication, ToWorker, WorkerStart } from '../traffic/protocol.ts';
+import type { DryRun, DryRunResult, FromWorker, IdleClose, Publication, ToWorker, WorkerStart } from '../traffic/protocol.ts';
 import { Conditions } from './conditions.ts';
 import { FreeSlots } from './free-slots.ts';
 import { ListenerOffer } from './listener-offer.ts';
@@ -160,7 +160,7 @@ export class WorkerPool {
   private retire(member: WorkerHandle, withinMs: number): void {
     member.leaving = true;
     if (!member.serving) return member.terminate('its successor already serves');
-    member.post({ kind: 'drain', patient: true });
+    member.post({ kind: 'drain', idleClose: 'on-response' });
     this.options.clock.after(withinMs, () => {
       if (this.isAlive(member)) member.terminate('its drain time is over');
     });
@@ -240,9 +240,9 @@ export class WorkerPool {
   }
 
   /** Drains every worker for up to `withinMs`, then terminates them. */
-  async drain(withinMs: number, patient = false): Promise<void> {
+  async drain(withinMs: number, idleClose: IdleClose = 'now'): Promise<void> {
     this.stopping = true;
-    for (const member of this.members.values()) member.post({ kind: 'drain', patient });
+    for (const member of this.members.values()) member.post({ kind: 'drain', idleClose });
     await this.messages.until(() => this.members.size === 0, withinMs);
     await this.stop();
   }

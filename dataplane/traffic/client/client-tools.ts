@@ -5,13 +5,14 @@ import type { Faults } from '../exchange/faults.ts';
 import type { RequestIds } from '../exchange/request-ids.ts';
 import type { Tracing } from '../exchange/tracing/tracing.ts';
 import type { RunQueue } from '../io/run-queue.ts';
+import type { IdleClose } from '../protocol.ts';
 
 /** A connection in one of its stages: waiting for the PROXY header, in the TLS handshake, or speaking HTTP. */
 export interface OpenConnection extends FaultOwner {
   /** Enforces its time limits; called periodically, with ms on the monotonic clock. */
   sweep(now: number): void;
-  /** Ends it after its current exchanges; if `patient`, an idle connection may send one more request. */
-  drain(patient: boolean): void;
+  /** Ends it after its current exchanges; an idle connection, when `idleClose` says. */
+  drain(idleClose: IdleClose): void;
 }
 
 /** A client's connection whose ClientHello has been read, but not consumed. It is paused. */

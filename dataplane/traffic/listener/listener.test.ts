@@ -84,14 +84,14 @@ test('a request that had arrived when draining began is answered, whether its co
   await eventually('the worker to finish', () => drained(proxy));
 });
 
-test('a patient drain serves one more request on each idle connection, with Connection: close', async () => {
+test('a drain that closes idle connections on a response serves one more request on each, with Connection: close', async () => {
   using upstream = await UpstreamFixture.serving(ok('x'));
   using proxy = await ProxyFixture.before(upstream);
   const kept = await proxy.connect();
   kept.send(get());
   await kept.readAnswer();
   const fresh = await proxy.connect();
-  proxy.drain(true);
+  proxy.drain('on-response');
   for (const client of [kept, fresh]) {
     client.send(get());
     const answer = await client.readAnswer();
@@ -103,14 +103,14 @@ test('a patient drain serves one more request on each idle connection, with Conn
   await eventually('the worker to finish', () => drained(proxy));
 });
 
-test('a patient drain waits 5 s for those requests, and a second, impatient one does not', async () => {
+test('such a drain waits 5 s for those requests, unless a second one closes idle connections now', async () => {
   for (const hurry of [false, true]) {
     using upstream = await UpstreamFixture.serving(ok('x'));
     using proxy = await ProxyFixture.before(upstream);
     const kept = await proxy.connect();
     kept.send(get());
     await kept.readAnswer();
-    proxy.drain(true);
+    proxy.drain('on-response');
     proxy.clock.pass(4_000);
     assert.equal(drained(proxy), false);
     assert.equal(kept.ended, false);

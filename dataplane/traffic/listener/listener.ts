@@ -11,7 +11,7 @@ import { guard, guarded } from '../exchange/faults.ts';
 import { AcceptedSocket } from '../io/accepted-socket.ts';
 import type { NamedDescriptor, PassedSockets } from '../io/passed-sockets.ts';
 import type { ClientAuth } from '../policy/client-certificate/client-auth.ts';
-import type { TrafficSettings } from '../protocol.ts';
+import type { IdleClose, TrafficSettings } from '../protocol.ts';
 import type { Admission } from './admission.ts';
 import type { Certificates, PresentedCertificate } from './certificates.ts';
 import { HandshakeQueue } from './handshake-queue.ts';
@@ -187,12 +187,12 @@ export class Listener {
   }
 
   /**
-   * Stops accepting connections and ends the open ones, each after its current response; if `patient`, idle ones
-   * may send one more request. Resolves when the last has closed. A second call may be less patient than the first.
+   * Stops accepting connections and ends the open ones, each after its current response. Resolves when the last has
+   * closed. A second call may close the idle ones that the first let wait for a request.
    */
-  drain(patient: boolean): Promise<void> {
+  drain(idleClose: IdleClose): Promise<void> {
     this.closePorts();
-    for (const connection of this.connections.keys()) guard<OpenConnection, boolean>(connection, connection.drain, patient);
+    for (const connection of this.connections.keys()) guard<OpenConnection, IdleClose>(connection, connection.drain, idleClose);
     this.emptied ??= new Promise((resolve) => {
       this.whenEmpty = resolve;
     });
@@ -354,7 +354,7 @@ export class Listener {
     this.connections.set(connection, place);
     this.peers.set(connection, peer);
     // Draining began while it was being read.
-    if (this.emptied !== null) guard<OpenConnection, boolean>(connection, connection.drain, true);
+    if (this.emptied !== null) guard<OpenConnection, IdleClose>(connection, connection.drain, 'on-response');
   }
 
   private switchToHttp2(connection: OpenConnection, stream: Socket): void {

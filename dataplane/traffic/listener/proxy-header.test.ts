@@ -168,7 +168,7 @@ describe('with the PROXY protocol', () => {
     await eventually('the connection to be accepted', () => connections.open() === 1);
     // Of another worker.
     connections.enterAddress(connectionKey('203.0.113.9'), 0, 1, proxy.clock.now());
-    proxy.drain(true);
+    proxy.drain('on-response');
     client.send(HEADER.slice(9));
     await isCut(client);
     await eventually('the worker to be drained', () => proxy.messages.some(({ kind }) => kind === 'drained'));

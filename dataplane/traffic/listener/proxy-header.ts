@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net';
 import { type Faults, guard } from '../exchange/faults.ts';
+import type { IdleClose } from '../protocol.ts';
 import { type ProxyReading, readProxyHeader } from './proxy-protocol.ts';
 
 /** Time limit for the PROXY header (ms). */
@@ -38,9 +39,9 @@ export class ProxyHeaderReader {
     if (now >= this.deadline) this.refuse('it did not arrive within 5 s');
   }
 
-  /** The worker shuts down: a connection that has sent nothing yet ends now, unless `patient`. */
-  drain(patient: boolean): void {
-    if (this.gathered === null && !patient) this.socket.destroy();
+  /** The worker shuts down: a connection that has sent nothing yet is an idle one. */
+  drain(idleClose: IdleClose): void {
+    if (this.gathered === null && idleClose === 'now') this.socket.destroy();
   }
 
   private readonly read = (chunk: Buffer): void => guard(this, this.receive, chunk);

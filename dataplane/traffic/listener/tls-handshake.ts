@@ -8,6 +8,7 @@ import { AcceptedTls } from '../io/accepted-tls.ts';
 import { AppendBuffer } from '../io/append-buffer.ts';
 import { ReadBuffer } from '../io/read-buffer.ts';
 import type { ServerTls } from '../io/server-tls.ts';
+import type { IdleClose } from '../protocol.ts';
 import type { PresentedCertificate } from './certificates.ts';
 import type { HandshakeQueue } from './handshake-queue.ts';
 import { type Hello, MAX_HELLO, readHello } from './hello.ts';
@@ -108,9 +109,9 @@ export class TlsHandshake implements AcceptedReader {
     else this.tls.destroy();
   }
 
-  /** The worker shuts down: a connection that has sent nothing yet ends now, unless `patient`. */
-  drain(patient: boolean): void {
-    if (this.gathered.length === 0 && !patient) this.end();
+  /** The worker shuts down: a connection that has sent nothing yet is an idle one. */
+  drain(idleClose: IdleClose): void {
+    if (this.gathered.length === 0 && idleClose === 'now') this.end();
   }
 
   receive(chunk: Buffer): void {

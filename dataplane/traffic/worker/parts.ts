@@ -20,7 +20,7 @@ import { KeySets } from '../policy/jwt/key-sets.ts';
 import type { PolicyTools } from '../policy/policy.ts';
 import { Bots } from '../policy/under-attack/bots.ts';
 import { Clearances } from '../policy/under-attack/clearance.ts';
-import type { HttpsSettings, TrafficSettings } from '../protocol.ts';
+import type { HttpsSettings, IdleClose, TrafficSettings } from '../protocol.ts';
 import { TrafficRecord } from '../record/traffic-record.ts';
 import { CacheStore } from '../respond/cache/store.ts';
 import { Challenges } from '../respond/challenges.ts';
@@ -49,7 +49,6 @@ export type Recording = ReturnType<typeof recordingOf>;
 export type UpstreamSide = ReturnType<typeof upstreamSideOf>;
 export type Routing = ReturnType<typeof routingOf>;
 export type ClientSide = ReturnType<typeof clientSideOf>;
-export type Draining = 'no' | 'patiently' | 'now';
 
 /** What every other part counts, logs and reports with. */
 export function recordingOf({ start, clock, log, post }: WorkerTools) {
@@ -172,7 +171,7 @@ export function clientSideOf(
   { ledger: { inFlight }, faults, record }: Recording,
   { admission, runQueue }: UpstreamSide,
   { index, certificates, challenges, policyTools }: Routing,
-  draining: () => Draining,
+  idleClose: () => IdleClose | null,
 ) {
   const { slot } = start;
   const { tracing } = start.state.settings;
@@ -193,8 +192,8 @@ export function clientSideOf(
       faults,
       requestIds: new RequestIds(random),
       tracing: tracing && new Tracing({ ...tracing, random, monotonic }),
-      draining: () => draining() !== 'no',
-      mustCloseIdle: () => draining() === 'now',
+      draining: () => idleClose() !== null,
+      mustCloseIdle: () => idleClose() === 'now',
       requestPath: new Server(index, challenges, policyTools),
       begun: () => inFlight.begin(slot),
       // A failure to count or log must not affect the client.

@@ -44,7 +44,7 @@ test('changes published while a worker starts are in effect when it serves', asy
   client.send(asking('site-1.test'));
   assert.equal((await client.readAnswer()).body, 'old');
   client.socket.destroy();
-  worker.handle({ kind: 'drain', patient: false });
+  worker.handle({ kind: 'drain', idleClose: 'now' });
 });
 
 test('a swap of 20,000 routes takes effect for all requests at once', async () => {

@@ -4,14 +4,13 @@ import type { Faults } from '../exchange/faults.ts';
 import { PassedSockets, receiveSockets } from '../io/passed-sockets.ts';
 import { readWaiting } from '../listener/arrivals.ts';
 import type { Listener } from '../listener/listener.ts';
-import type { ListeningSocket, Publication, PublishedChallenge, ToWorker } from '../protocol.ts';
+import type { IdleClose, ListeningSocket, Publication, PublishedChallenge, ToWorker } from '../protocol.ts';
 import { newestPool, poolsAt } from '../route/choose.ts';
 import { torn } from './backstop.ts';
 import { dryRun } from './explain.ts';
 import {
   type ClientSide,
   clientSideOf,
-  type Draining,
   httpsPortsOf,
   type Recording,
   type Routing,
@@ -37,14 +36,15 @@ export class TrafficWorker {
   private readonly clients: ClientSide;
   /** Publications take effect one after the other. */
   private publishing: Promise<void> = Promise.resolve();
-  private draining: Draining = 'no';
+  /** Set once draining has begun. */
+  private idleClose: IdleClose | null = null;
 
   constructor(tools: WorkerTools) {
     this.tools = tools;
     this.recording = recordingOf(tools);
     this.upstreams = upstreamSideOf(tools, this.recording);
     this.routing = routingOf(tools, this.recording, this.upstreams);
-    this.clients = clientSideOf(tools, this.recording, this.upstreams, this.routing, () => this.draining);
+    this.clients = clientSideOf(tools, this.recording, this.upstreams, this.routing, () => this.idleClose);
   }
 
   get faults(): Faults {
@@ -136,7 +136,7 @@ export class TrafficWorker {
       case 'bot':
         return this.routing.bots.learn(message.verdict);
       case 'drain':
-        void this.drain(message.patient);
+        void this.drain(message.idleClose);
     }
   }
 
@@ -200,15 +200,15 @@ export class TrafficWorker {
     this.clients.listener.sweep(now);
   }
 
-  private async drain(patient: boolean): Promise<void> {
+  private async drain(idleClose: IdleClose): Promise<void> {
     const { listener } = this.clients;
-    this.draining = patient ? 'patiently' : 'now';
-    if (!patient) {
+    this.idleClose = idleClose;
+    if (idleClose === 'now') {
       // Connections and requests that have arrived would be lost without a response.
       await listener.stopAccepting();
       await readWaiting();
     }
-    await listener.drain(patient);
+    await listener.drain(idleClose);
     this.recording.record.end(this.tools.clock.monotonic());
     this.recording.reporter.finish();
     this.tools.post({ kind: 'drained' });

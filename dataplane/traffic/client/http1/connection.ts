@@ -8,6 +8,7 @@ import { resumeAnswer } from '../../exchange/relay.ts';
 import type { AcceptedSocket } from '../../io/accepted-socket.ts';
 import { Intake } from '../../io/intake.ts';
 import { HEAD_COST } from '../../io/run-queue.ts';
+import type { IdleClose } from '../../protocol.ts';
 import { beginExchange } from '../begin-exchange.ts';
 import { TOO_SLOW } from '../body-pace.ts';
 import type { ClientTools, OpenConnection } from '../client-tools.ts';
@@ -88,7 +89,7 @@ export class ClientConnection implements Downstream, OpenConnection {
     // Consumed bytes count even if none are left: this read may be the first of many.
     if (this.closing || this.intake.isTurnOver()) return;
     if (this.inputEnded) this.endInput();
-    else if (this.tools.mustCloseIdle()) this.drain(false);
+    else if (this.tools.mustCloseIdle()) this.drain('now');
   }
 
   private continueReading(): void {
@@ -388,13 +389,10 @@ export class ClientConnection implements Downstream, OpenConnection {
     else this.socket.destroy();
   }
 
-  /**
-   * The worker shuts down: a connection ends with its current or next response. A connection between two requests ends
-   * now or, if `patient`, after its next request: a request that has already been sent would be lost otherwise.
-   */
-  drain(patient: boolean): void {
+  /** The worker shuts down: the connection ends with its current response, an idle one now or with the response to one more request. */
+  drain(idleClose: IdleClose): void {
     if (this.x !== null || this.pending !== null || this.requestBody.open || this.closing) return;
-    if (!patient) return this.lingeringClose();
+    if (idleClose === 'now') return this.lingeringClose();
     this.deadline = Math.min(this.deadline || NEVER, this.tools.monotonic() + LAST_REQUEST_MS);
   }
 }

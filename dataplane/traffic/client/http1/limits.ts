@@ -9,7 +9,7 @@ export const IDLE_MS = 60_000;
 export const BODY_IDLE_MS = 60_000;
 /** `busy`: a request, a body or a response is under way; `begun`: part of a head has arrived. */
 export const limitOf = (busy: boolean, begun: boolean): number => (busy ? BODY_IDLE_MS : begun ? HEAD_MS : IDLE_MS);
-/** How long an idle connection may wait for its last request when the worker shuts down patiently (ms). */
+/** How long an idle connection may wait for its last request when the worker shuts down and another has the same ports (ms). */
 export const LAST_REQUEST_MS = 5_000;
 /** How long (ms) and how much (bytes) a client may keep sending after a response that did not wait for its body. */
 export const LINGER_MS = 2_000;

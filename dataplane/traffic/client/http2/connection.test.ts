@@ -379,7 +379,7 @@ describe('a connection over HTTP/2', () => {
     const stream = scene.request({});
     const { wire } = await scene.upstream.nextRequest();
     const goaway = once(scene.client, 'goaway');
-    scene.proxy.drain(true);
+    scene.proxy.drain('on-response');
     await goaway;
     wire.send(ok('last'));
     assert.equal((await answerTo(stream)).body, 'last');

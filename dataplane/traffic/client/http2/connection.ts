@@ -329,7 +329,7 @@ export class Http2Connection implements OpenConnection, SessionOwner, DirectRead
   }
 
   /** The worker shuts down: sends GOAWAY, so that the client opens no more streams, and finishes the open ones. */
-  drain(_patient: boolean): void {
+  drain(): void {
     this.session.close();
   }
 }

@@ -79,7 +79,7 @@ test('a request on a connection whose client has not begun to speak HTTP/2 when 
   using upstream = await UpstreamFixture.serving(ok('x'));
   using secure = await SecureFixture.before(upstream);
   const client = await secure.connect();
-  secure.proxy.drain(true);
+  secure.proxy.drain('on-response');
   await client.until('the first GOAWAY', () => goAways(client).length === 1);
   client.greet();
   client.request(1);

@@ -16,6 +16,7 @@ import type {
   DryRunResult,
   EntriesPublication,
   FromWorker,
+  IdleClose,
   Publication,
   PublishedChallenge,
   PublishedKeySet,
@@ -221,8 +222,8 @@ export class ProxyFixture {
     this.worker.handle({ kind: 'verdicts' });
   }
 
-  drain(patient = false): void {
-    this.worker.handle({ kind: 'drain', patient });
+  drain(idleClose: IdleClose = 'now'): void {
+    this.worker.handle({ kind: 'drain', idleClose });
   }
 
   /** Requests a report of the counts since the last one. */

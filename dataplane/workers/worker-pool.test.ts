@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { setTimeout as wait } from 'node:timers/promises';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { ManualClock } from '../../shared/runtime/testing/manual-clock.ts';
 import { memoryLog } from '../../shared/runtime/testing/memory-log.ts';
 import { createLedger } from '../ledger/ledger.ts';
@@ -20,10 +20,12 @@ const entryOf = (channel: string, late: readonly number[]): URL =>
     const acts = {
       serve: () => parentPort.postMessage({ kind: 'serving', generation: 0, listeners: [] }),
       exit: () => process.exit(1),
+      answer: () => say('alive'),
     };
+    const say = (message) => parentPort.postMessage({ kind: 'log', level: 'info', fields: {}, message });
     new BroadcastChannel('${channel}').onmessage = ({ data: { worker, act } }) => worker === workerData.worker && acts[act]();
     parentPort.on('message', () => undefined);
-    parentPort.postMessage({ kind: 'log', level: 'info', fields: {}, message: 'ready' });
+    say('ready');
     if (!${JSON.stringify(late)}.includes(workerData.worker)) acts.serve();
   `)}`,
   );
@@ -40,9 +42,14 @@ async function scene(t: TestContext, count: number, late: readonly number[]) {
   const log = memoryLog();
   const changes: string[] = [];
   const ignore = (): undefined => undefined;
+  let spawned = 0;
   const pool = new WorkerPool({
     ...{ count, entry: entryOf(name, late), ledger, hashKey: Buffer.alloc(16), countries: null, socketDir: folder, clock, log },
-    state: () => ({ generation: 0 }) as WholeState,
+    // Called for each worker when its thread is started.
+    state: () => {
+      spawned++;
+      return { generation: 0 } as WholeState;
+    },
     ...{ onReport: ignore, onTarget: ignore, onAwaited: ignore, onBotClaimed: ignore, onKeyWanted: ignore, onAccessLog: ignore },
     onCache: ignore,
     onChange: (worker, state) => changes.push(`${worker} ${state}`),
@@ -53,14 +60,31 @@ async function scene(t: TestContext, count: number, late: readonly number[]) {
     rmSync(folder, { recursive: true });
   });
   await pool.start();
+  const tell = (worker: number, act: 'serve' | 'exit' | 'answer') => channel.postMessage({ worker, act });
+  const said = (worker: number, what: string) => () =>
+    log.lines.some(({ fields, message }) => 'worker' in fields && fields.worker === worker && message === what);
   return {
-    ...{ pool, clock, changes },
-    tell: (worker: number, act: 'serve' | 'exit') => channel.postMessage({ worker, act }),
+    ...{ pool, clock, changes, tell },
     /** Waits until a thread runs. */
-    ready: (worker: number) =>
-      eventually(`worker ${worker} to run`, () =>
-        log.lines.some(({ fields, message }) => 'worker' in fields && fields.worker === worker && message === 'ready'),
-      ),
+    ready: (worker: number) => eventually(`worker ${worker} to run`, said(worker, 'ready')),
+    /** Waits for the answer of a worker, which one that has been terminated does not give. */
+    isAlive: (worker: number) => {
+      tell(worker, 'answer');
+      return eventually(`worker ${worker} to answer`, said(worker, 'alive'));
+    },
+    /** Ends a worker, and waits until the pool has noticed that: it clears what is counted for the slot. */
+    end: (worker: number, slot: number) => {
+      ledger.inFlight.begin(slot);
+      tell(worker, 'exit');
+      return eventually(`the end of worker ${worker}`, () => ledger.inFlight.total() === 0);
+    },
+    /** The workers started so far, with those that are about to be: sockets are offered to them first, as here afterwards. */
+    spawned: async () => {
+      const later = await pool.offerListeners(join(folder, 'later.sock'));
+      later?.close();
+      await nextTurn();
+      return spawned;
+    },
     /** Time passes in which only the workers of these slots do not hang. */
     passWith: (...beating: number[]) => {
       for (let passed = 0; passed < 3_000; passed += Watchdog.PERIOD_MS) {
@@ -72,32 +96,28 @@ async function scene(t: TestContext, count: number, late: readonly number[]) {
 }
 
 test('a worker that hangs while it is replaced has one successor', async (t) => {
-  const { pool, changes, passWith, tell, ready } = await scene(t, 2, [3, 4]);
+  const { pool, changes, passWith, tell, ready, spawned } = await scene(t, 2, [3, 4]);
   const replaced = pool.replace(1, 60_000);
   await ready(3);
   passWith(1);
-  await wait(300);
+  assert.equal(await spawned(), 3);
   tell(3, 'serve');
-  tell(4, 'serve');
   await replaced;
   passWith(1, 2, 3);
   await eventually('the old one to be gone', () => changes.includes('1 retired') || changes.includes('1 replaced'));
-  await wait(300);
-  assert.equal(pool.serving, 2, changes.join());
+  assert.deepEqual([pool.serving, await spawned()], [2, 3], changes.join());
 });
 
 test('a worker that is to be replaced while it hangs has one successor', async (t) => {
-  const { pool, changes, passWith, tell, ready } = await scene(t, 2, [3, 4]);
+  const { pool, changes, passWith, tell, ready, spawned } = await scene(t, 2, [3, 4]);
   passWith(1);
   await ready(3);
   const replaced = pool.replace(1, 60_000);
-  await wait(300);
+  assert.equal(await spawned(), 3);
   tell(3, 'serve');
-  tell(4, 'serve');
   await replaced;
   await eventually('the old one to be gone', () => changes.includes('1 replaced') || changes.includes('1 retired'));
-  await wait(300);
-  assert.equal(pool.serving, 2, changes.join());
+  assert.deepEqual([pool.serving, await spawned()], [2, 3], changes.join());
 });
 
 test('several workers that hang at once share the slots that are left', async (t) => {
@@ -121,25 +141,25 @@ test('a worker that hangs and ends before its successor has started is replaced 
 });
 
 test('a worker that has recovered when its successor serves ends after its last connection', async (t) => {
-  const { pool, changes, passWith, tell, ready } = await scene(t, 1, [2]);
+  const { pool, changes, passWith, tell, ready, isAlive } = await scene(t, 1, [2]);
   passWith();
   await ready(2);
   passWith(0);
   tell(2, 'serve');
   await eventually('its successor to serve', () => changes.includes('2 started'));
-  await wait(300);
+  await isAlive(1);
   assert.deepEqual([pool.serving, changes], [1, ['1 started', '2 started']]);
   tell(1, 'exit');
   await eventually('its end', () => changes.includes('1 retired'));
 });
 
 test('a worker that has recovered stays if its successor fails', async (t) => {
-  const { pool, changes, passWith, tell, ready } = await scene(t, 1, [2]);
+  const { pool, changes, passWith, ready, end, isAlive } = await scene(t, 1, [2]);
   passWith();
   await ready(2);
   passWith(0);
-  tell(2, 'exit');
-  await wait(300);
+  await end(2, 1);
+  await isAlive(1);
   assert.deepEqual([pool.serving, changes], [1, ['1 started']]);
 });
 

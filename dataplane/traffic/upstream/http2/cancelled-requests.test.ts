@@ -135,11 +135,12 @@ test('such a connection is used if no other can be opened', async () => {
   assert.deepEqual(proxy.targetChanges(), []);
 });
 
-test('a target gets no more streams on it than it allows, although it has not been told of all cancellations', async () => {
+test('a target gets no more streams on it than it allows, and is told of cancellations that wait if requests need their places', async () => {
   let asked = 0;
   using target = await FrameTargetFixture.serving(
     (connection, stream) => {
       asked++;
+      assert.ok(asked - resetsOf(connection) <= MOST + STREAMS);
       connection.send(FRAME.headers, FLAG.endHeaders, stream, Buffer.of(0x88));
     },
     [SETTING.maxConcurrentStreams, MOST + STREAMS],
@@ -149,10 +150,15 @@ test('a target gets no more streams on it than it allows, although it has not be
   target.refuse();
   await cancel();
   const more = await openRequests(proxy, MOST, () => asked);
-  (await proxy.connect()).send(get());
-  await eventually('the request to wait', () => proxy.ledger.inFlight.total() === MOST + 1);
   await target.connections[0]?.answered();
-  assert.equal(asked, 2 * MOST + STREAMS);
+  assert.equal(target.connections[0] && resetsOf(target.connections[0]), MOST);
+  for (let nth = 1; nth <= 2; nth++) {
+    const next = await proxy.connect();
+    next.send(get());
+    assert.match(await next.readHead(), / 200 /);
+    assert.equal(target.connections[0] && resetsOf(target.connections[0]), MOST + nth);
+  }
+  assert.deepEqual(proxy.targetChanges(), []);
   await more();
 });
 

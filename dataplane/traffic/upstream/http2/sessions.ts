@@ -123,12 +123,12 @@ export class Http2Sessions implements TargetChannel {
   /**
    * A session could not be opened, or ended before it took a request. Another attempt would probably fail too: if no other session is
    * established or being opened, waiting requests are retried elsewhere or fail; otherwise they wait for those, and the next attempt is made
-   * a while later. An established one may have room for them, if they were to avoid it.
+   * a while later. An established one may have room for them, if they were to avoid it, or once its target is told of cancelled ones.
    */
   private failed(failure: Failure): void {
     for (const session of this.open) if (session.connecting) return;
     const { established } = this;
-    for (const session of established) this.serveWaiting(session);
+    this.tellCancellations(established);
     if (established.length === 0) this.waiting.fail(failure);
   }
 
@@ -137,7 +137,7 @@ export class Http2Sessions implements TargetChannel {
     if (first === null || this.opening) return;
     const { established } = this;
     if (established.length >= MAX_SESSIONS || this.open.size >= MAX_OPEN) return this.tellCancellations(established);
-    if (established.some((session) => session.admitsNone)) return;
+    if (established.some((session) => session.admitsNone)) return this.tellCancellations(established);
     if (this.open.size === 0) this.endpoint.wake();
     const session = new UpstreamSession(this.endpoint, this, this.endpoint.connectMsFor(first));
     this.open.add(session);
@@ -145,7 +145,7 @@ export class Http2Sessions implements TargetChannel {
     guard(session, session.connect);
   }
 
-  /** If no further session may be opened, requests do not wait until the target may be told of cancelled ones. */
+  /** If no further session can be opened, requests do not wait until the target may be told of cancelled ones. */
   private tellCancellations(established: readonly UpstreamSession[]): void {
     for (const session of established) while (!this.waiting.empty && session.makeRoom()) this.serveWaiting(session);
   }

@@ -35,6 +35,18 @@ test('reads flags and environment variables; a flag takes precedence', (t) => {
   });
 });
 
+test('a data plane that is named twice is connected to once', (t) => {
+  const named = ['unix:/a/admin.sock', 'unix:/a/../a/admin.sock', '127.0.0.1:2', '127.0.0.1:2'].flatMap((address) => [
+    '--dataplane',
+    address,
+  ]);
+  const { dataplanes } = settings(['--config', configFile(t), ...named]);
+  assert.deepEqual(
+    dataplanes.map(({ kind }) => kind),
+    ['unix', 'tcp'],
+  );
+});
+
 test('--dataplane may be repeated', (t) => {
   assert.equal(settings(['--config', configFile(t), '--dataplane', 'unix:/a', '--dataplane', 'localhost:2']).dataplanes.length, 2);
 });

@@ -1,5 +1,6 @@
 import { accessSync, constants, existsSync, statSync } from 'node:fs';
-import { type AdminAddress, defaultAdminAddress, parseAdminAddress, verifiedBy } from '../shared/api/admin-address.ts';
+import { resolve } from 'node:path';
+import { type AdminAddress, defaultAdminAddress, formatAdminAddress, parseAdminAddress, verifiedBy } from '../shared/api/admin-address.ts';
 import { CONFIG_FILE, DEFAULT_ADMIN_LISTEN, DEFAULT_CONFIG_PATH, DEFAULT_CONTROLLER_LISTEN, NAME } from '../shared/name.ts';
 import { type Flag, type Flags, UsageError } from '../shared/runtime/flags.ts';
 import { LOG_LEVELS, type LogLevel } from '../shared/runtime/log/log-level.ts';
@@ -95,8 +96,13 @@ function dataplanesOf(command: string, flags: Flags): AdminAddress[] {
     throw new UsageError(
       `${NAME} ${command}: --${DATAPLANE_CA_FLAG.name} is only for data planes over TLS; specify one with --dataplane https://HOST:PORT`,
     );
-  return named.map((address) => verifiedBy(address, rootsOf(flags)));
+  // Two connections to one data plane would end each other for ever. `run` adds the socket of its own one to those that were named.
+  const distinct = new Map(named.map((address) => [addressKey(address), address]));
+  return [...distinct.values()].map((address) => verifiedBy(address, rootsOf(flags)));
 }
+
+const addressKey = (address: AdminAddress): string =>
+  formatAdminAddress(address.kind === 'unix' ? { ...address, path: resolve(address.path) } : address);
 
 export const controllerId = (flags: Flags): string => (flags.given.get('id')?.value as string | undefined) ?? DEFAULT_ID;
 

@@ -70,6 +70,30 @@ test('a target that was out is tried again by one request alone, whose success b
   assert.equal(targets.ejected(slot, again), false);
 });
 
+test('a target that has been out for long enough is untried until it responds or passes a check, unless it was out for one client', () => {
+  const targets = new Targets(Targets.buffer(WORKERS), WORKERS);
+  const slot = targets.claim(targetKey('10.0.0.1:80', false), START);
+  const out = (now: number, client: string | null = null): void => {
+    for (let failure = 0; failure < 2; failure++) targets.failed(slot, now, 2, 5, client);
+  };
+  assert.equal(targets.untried(slot, START), false, 'it was never out');
+  out(START);
+  const later = START + 5_000;
+  assert.deepEqual([targets.untried(slot, START + 4_999), targets.untried(slot, later)], [false, true]);
+  targets.tryAgain(slot, later, 2, 5);
+  assert.equal(targets.untried(slot, later), false, 'it is out while a request tries it');
+  assert.equal(targets.untried(slot, later + 5_000), true, 'that request has not succeeded');
+  targets.succeeded(slot, later + 6_000, 2);
+  assert.equal(targets.untried(slot, later + 6_000), false);
+  out(later + 7_000);
+  assert.equal(targets.untried(slot, later + 12_000), true);
+  targets.setCheckResult(slot, CHECK_RESULT.healthy, later + 12_000);
+  assert.equal(targets.untried(slot, later + 12_000), false, 'it has passed a check');
+  const other = targets.claim(targetKey('10.0.0.2:80', false), START);
+  for (let failure = 0; failure < 2; failure++) targets.failed(other, START, 2, 5, '192.0.2.1');
+  assert.equal(targets.untried(other, later), false, 'it has served other clients');
+});
+
 test('a target that was ejected by its rate of errors stays out although its last requests succeed', () => {
   const targets = new Targets(Targets.buffer(WORKERS), WORKERS);
   const slot = targets.claim(targetKey('10.0.0.1:80', false), START);

@@ -159,6 +159,16 @@ export class Targets {
     return true;
   }
 
+  /**
+   * Whether it has been out for long enough at `now` (ms since 1970), but has neither responded nor passed a check since: until then, nobody
+   * knows whether it works. One that was out for one client has served the others.
+   */
+  untried(slot: number, now: number): boolean {
+    const until = this.load(slot, OUT_UNTIL) >>> 0;
+    if (until === 0 || this.load(slot, FAILED_CLIENT) !== ALL_CLIENTS || this.ejected(slot, now)) return false;
+    return this.load(slot, BACK_SINCE) >>> 0 <= until - this.load(slot, OUT_SECS);
+  }
+
   /** When it came back into rotation, in ms since 1970; 0 if it has never been out. */
   backSince(slot: number): number {
     return (this.load(slot, BACK_SINCE) >>> 0) * 1_000;

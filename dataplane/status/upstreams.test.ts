@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { systemClock } from '../../shared/runtime/clock.ts';
+import { ManualClock } from '../../shared/runtime/testing/manual-clock.ts';
 import { Targets, targetKey } from '../ledger/targets.ts';
 import { routeOf, TemporaryTable } from '../table/testing/temporary-table.ts';
 import { Upstreams } from './upstreams.ts';
@@ -11,20 +11,21 @@ const TWO = '10.0.0.2:80';
 /** The upstreams of a table with a posted route of two targets; `fail` makes one fail until it is ejected. */
 async function start() {
   const fixture = await TemporaryTable.start();
+  const clock = new ManualClock();
   const targets = new Targets(Targets.buffer(1), 1);
-  const upstreams = new Upstreams({ table: fixture.table, targets, health: { reason: () => '' }, clock: systemClock });
+  const upstreams = new Upstreams({ table: fixture.table, targets, health: { reason: () => '' }, clock });
   const post = (...addresses: string[]) =>
     fixture.table.post(routeOf('a.test', addresses[0], { upstreams: addresses.map((address) => ({ address })) }));
   await post(ONE, TWO);
   const fail = (address: string, client: string | null = null): void => {
-    const now = systemClock.now();
+    const now = clock.now();
     const slot = targets.claim(targetKey(address, false), now);
     while (!targets.failed(slot, now, 3, 10, client));
     upstreams.changed({ address, tls: false, transport: '', healthy: false, reason: 'connection refused' });
     const failure = { address, tls: false, transport: '', count: 3, code: 'refused', reason: 'connection refused', at: now };
     upstreams.record({ domains: [], targets: [failure] });
   };
-  return { fixture, upstreams, post, fail };
+  return { fixture, upstreams, targets, clock, post, fail };
 }
 
 test('a survey counts all targets, and names the pools that lack some with the reason', async () => {
@@ -48,6 +49,35 @@ test('that all failures are of one client’s requests is part of the reason', a
   using _ = fixture;
   fail(ONE, '192.0.2.1');
   assert.equal(upstreams.find(ONE, false)?.reason, "connection refused (3 in a row, all of one client's requests)");
+});
+
+test('a target that has been out for long enough is listed as out until a request has tried it', async () => {
+  const { fixture, upstreams, targets, clock, fail } = await start();
+  using _ = fixture;
+  fail(ONE);
+  fail(TWO, '192.0.2.1');
+  clock.pass(11_000);
+  const { summary, pools } = await upstreams.survey();
+  assert.deepEqual([summary.healthy, summary.out.map(({ address }) => address)], [1, [ONE]]);
+  assert.equal(pools[0]?.out[0]?.reason, 'connection refused (3 in a row; the next request tries it)');
+  const { addresses, routes } = await upstreams.load();
+  assert.deepEqual(
+    addresses.map(({ healthy }) => healthy),
+    [false, true],
+  );
+  assert.deepEqual(routes, [{ domain: 'a.test', inRotation: 1, out: 1, poolsDown: 0 }]);
+  targets.succeeded(targets.find(targetKey(ONE, false)), clock.now());
+  assert.equal(upstreams.summary().healthy, 2);
+});
+
+test('a target that passes its health check is in rotation as soon as it has been out for long enough', async () => {
+  const { fixture, upstreams, clock, fail } = await start();
+  using _ = fixture;
+  await fixture.table.post(routeOf('a.test', ONE, { health: { path: '/healthz', interval_secs: 10, timeout_secs: 5 } }));
+  fail(ONE);
+  assert.equal(upstreams.find(ONE, false)?.healthy, false);
+  clock.pass(11_000);
+  assert.equal(upstreams.find(ONE, false)?.healthy, true);
 });
 
 test('a change is one for all clients unless a target was out for one client only', async () => {

@@ -150,22 +150,29 @@ export class Upstreams {
     return load;
   }
 
-  /** Why one pool sends the target no requests; null if it does. */
+  /** Why one pool sends the target no requests, or only one that tries it; null if it does. */
   private reasonFor({ target, view }: PoolTarget): string | null {
-    return this.ejection(target) ?? outOfRotationReasonFor(view, (check) => this.tools.health.reason(check.name));
+    return this.ejection(target, view.check !== null) ?? outOfRotationReasonFor(view, (check) => this.tools.health.reason(check.name));
   }
 
-  /** Why no route sends requests to the target; null if one does. */
+  /** Why no route sends requests to the target, or only one that tries it; null if one does. */
   private reasonOf(target: NamedTarget): string | null {
-    return this.ejection(target) ?? outOfRotationReason(target, (check) => this.tools.health.reason(check.name));
+    const isChecked = [...target.views.values()].some(({ check }) => check !== null);
+    return this.ejection(target, isChecked) ?? outOfRotationReason(target, (check) => this.tools.health.reason(check.name));
   }
 
-  private ejection(target: NamedTarget): string | null {
+  /** `isChecked`: whether a health check says if it works, once it has been out for long enough. */
+  private ejection(target: NamedTarget, isChecked: boolean): string | null {
     const { targets, clock } = this.tools;
-    const slot = targets.find(target.key);
-    if (slot < 0 || !targets.ejected(slot, clock.now())) return null;
-    const whose = targets.failsOneClient(slot) ? ", all of one client's requests" : '';
-    return `${this.reasons.get(nameOf(target))?.reason ?? 'it failed'} (${targets.failures(slot)} in a row${whose})`;
+    const [slot, now] = [targets.find(target.key), clock.now()];
+    if (slot < 0) return null;
+    const isOut = targets.ejected(slot, now);
+    if (!isOut && (isChecked || !targets.untried(slot, now))) return null;
+    const failures = targets.failures(slot);
+    // None if its rate of errors took it out.
+    const count = failures === 0 ? [] : [`${failures} in a row${targets.failsOneClient(slot) ? ", all of one client's requests" : ''}`];
+    const details = [...count, ...(isOut ? [] : ['the next request tries it'])].join('; ');
+    return `${this.reasons.get(nameOf(target))?.reason ?? 'it failed'}${details === '' ? '' : ` (${details})`}`;
   }
 
   private status(target: NamedTarget): UpstreamStatus {

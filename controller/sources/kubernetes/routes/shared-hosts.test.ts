@@ -155,6 +155,29 @@ test('a Gateway for every host takes no requests from an Ingress for every host,
   for (const host of ['', '*.test']) assert.deepEqual(portsWith([ingressOf('shop/web', host, 'app')]), [8_080]);
 });
 
+test('a Gateway keeps its redirect of every host to HTTPS for a host that it names if an Ingress for a wildcard, or for every host, is added', () => {
+  const listeners = [
+    { name: 'http', protocol: 'HTTP', port: 80 },
+    { name: 'https', protocol: 'HTTPS', port: 443, hostname: 'h.test', tls: { certificateRefs: [{ name: 'pair' }] } },
+  ];
+  const parentRefs = [{ name: 'g', sectionName: 'http' }];
+  const redirect = { parentRefs, rules: [{ filters: [{ type: 'RequestRedirect', requestRedirect: { scheme: 'https' } }] }] };
+  for (const added of [[], [ingressOf('odd/web', '*.test', 'app')], [ingressOf('odd/web', '', 'app')]]) {
+    const { routes } = translate(
+      clusterOf({
+        gatewayClasses: [CLASS],
+        gateways: [{ name: 'shop/g', spec: { gatewayClassName: 'sluice', listeners } }],
+        secrets: [{ name: 'shop/pair', data: { 'tls.crt': encoded(PAIR.certificate), 'tls.key': encoded(PAIR.privateKey) } }],
+        httpRoutes: [{ name: 'shop/redirect', spec: redirect }],
+        ingresses: added,
+      }),
+    );
+    const host = routes.find(({ domain }) => domain === 'h.test');
+    assert.deepEqual(host?.ports, [80, 443]);
+    assert.deepEqual([host?.handles[0]?.redirects[0]?.status, host?.handles[0]?.match?.port], [302, [80]]);
+  }
+});
+
 test('routes on the usual port are served over HTTPS beside an Ingress, also if another Gateway has a listener for the host elsewhere', () => {
   const data = { 'tls.crt': encoded(PAIR.certificate), 'tls.key': encoded(PAIR.privateKey) };
   const portsBeside = (...others: readonly SampleObject[]) => {

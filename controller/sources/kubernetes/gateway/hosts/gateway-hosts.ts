@@ -77,7 +77,7 @@ export function gatewayHost(
   { isShared, isBelowShared }: SharedNames,
 ): GatewayHost | null {
   const found = rules.placesOf(name).map((place) => ({ place, list: rules.rulesFor(name, place.listeners) }));
-  const named = isBelowShared && !isShared ? namedAmong(name, found, map) : found;
+  const named = isBelowShared && !isShared ? namedAmong(name, found, rules, map) : found;
   if (named.length === 0) return null;
   const [all, allLists] = [named.map(({ place }) => place), named.map(({ list }) => list)];
   // At all of them it has the same certificate, also where what is over it is served.

@@ -109,15 +109,6 @@ export function translateGateways(
     map,
     refused,
   );
-  const hosts = new Map(
-    rules.names().flatMap((name): [string, GatewayHost][] => {
-      const domain: string = domainOf(name);
-      const isBelowShared = coveringNames(name).some((over) => over !== name && shared.has(domainOf(over)));
-      const host = gatewayHost(name, rules, map, targets, others.get(domain), { isShared: shared.has(domain), isBelowShared });
-      return host === null ? [] : [[domain, host]];
-    }),
-  );
-
   const passed = tls.filter(({ verdicts }) => verdicts.invalid === null).flatMap(({ attachments }) => attachments);
   const byHost = tlsHosts(
     bound.flatMap(({ listeners }) => listeners),
@@ -126,8 +117,20 @@ export function translateGateways(
     targets,
     (name, place) => {
       const other = others.get(domainOf(name));
-      return [...(other?.https.get(other.meta.namespace) ? [{ meta: other.meta, bound: null }] : []), ...rules.namingHttps(name, place)];
+      // Without a setting for HTTPS, it has that by listeners for HTTPS, with their certificates.
+      const isEnding = other !== undefined && (other.https.get(other.meta.namespace) || rules.hasHttps(name, place));
+      return [...(isEnding ? [{ meta: other.meta, bound: null }] : []), ...rules.namingHttps(name, place)];
     },
+  );
+  const lostByName = Map.groupBy(byHost.lost, ({ name }) => name);
+  const hosts = new Map(
+    rules.names().flatMap((name): [string, GatewayHost][] => {
+      const domain: string = domainOf(name);
+      const isBelowShared = coveringNames(name).some((over) => over !== name && shared.has(domainOf(over)));
+      const lostBy = new Set(lostByName.get(name)?.map(({ bound }) => bound));
+      const host = gatewayHost(name, rules, map, targets, others.get(domain), { isShared: shared.has(domain), isBelowShared, lostBy });
+      return host === null ? [] : [[domain, host]];
+    }),
   );
   const passthroughs = new Map([...byHost.passthroughs].map(([name, entries]) => [domainOf(name) as string, entries]));
   const lost = [...lostByCertificates(hosts.values()), ...byHost.lost];

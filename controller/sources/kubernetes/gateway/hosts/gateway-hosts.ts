@@ -62,7 +62,12 @@ type ServedPlace = ListenAddress & {
 type Places = { readonly places: readonly ServedPlace[]; readonly isShared: boolean };
 
 /** Which objects of other kinds have paths of a host, accepted or not: any, or any of a wildcard over it or of every host. */
-export type SharedNames = { readonly isShared: boolean; readonly isBelowShared: boolean };
+export type SharedNames = {
+  readonly isShared: boolean;
+  readonly isBelowShared: boolean;
+  /** Those that pass connections on and have lost the host to an older object that ends TLS. */
+  readonly lostBy: ReadonlySet<BoundListener>;
+};
 
 /**
  * Builds the blocks of a host from the rules of its listeners; null if it has none. Blocks that differ by place are for some places only.
@@ -74,9 +79,11 @@ export function gatewayHost(
   map: PortMap,
   backends: RouteBackends,
   other: OtherOwner | undefined,
-  { isShared, isBelowShared }: SharedNames,
+  { isShared, isBelowShared, lostBy }: SharedNames,
 ): GatewayHost | null {
-  const found = rules.placesOf(name).map((place) => ({ place, list: rules.rulesFor(name, place.listeners) }));
+  // The other objects have the connections of exactly this host everywhere, unless a listener for it passes them on.
+  const isPassing = (bound: BoundListener): boolean => bound.listener.hostname === name && !lostBy.has(bound);
+  const found = rules.placesOf(name, isShared ? isPassing : null).map((place) => ({ place, list: rules.rulesFor(name, place.listeners) }));
   const named = isBelowShared && !isShared ? namedAmong(name, found, rules, map) : found;
   if (named.length === 0) return null;
   const [all, allLists] = [named.map(({ place }) => place), named.map(({ list }) => list)];

@@ -27,6 +27,7 @@ export type NamingObject = { readonly meta: Meta; readonly bound: BoundListener 
 /** The routes of a listener by the host name that they have there. */
 type Routes = Map<Hostname, HttpRoute[]>;
 type ByName = Map<Hostname, BoundListener[]>;
+type IsPassing = (bound: BoundListener) => boolean;
 type Listeners = { readonly place: ListenAddress; readonly byName: ByName };
 
 /** Which rules apply to which hosts at which places: usually those of the most specific listener, the most specific rule first. */
@@ -97,21 +98,24 @@ export class HostRules {
     return [...names];
   }
 
-  /** The places where a host has listeners, sorted, with the listeners that have it there. */
-  placesOf(name: Hostname): { readonly place: ListenAddress; readonly listeners: readonly BoundListener[] }[] {
+  /**
+   * The places where a host has listeners, sorted, with the listeners that have it there. `isPassing`: whether one that passes connections on,
+   * and covers the host, does that for it; null: each does.
+   */
+  placesOf(name: Hostname, isPassing: IsPassing | null): { readonly place: ListenAddress; readonly listeners: readonly BoundListener[] }[] {
     const names = coveringNames(name);
     return [...this.listeners]
       .flatMap(([key, { place, byName }]) => {
-        const listeners = this.servingAt(key, byName, names);
+        const listeners = this.servingAt(key, byName, names, isPassing);
         return listeners.length === 0 ? [] : [{ place, listeners }];
       })
       .sort(({ place: a }, { place: b }) => a.port - b.port || ((a.address ?? '') < (b.address ?? '') ? -1 : 1));
   }
 
   /** `names` are those that cover a name, the most specific one first: itself. */
-  private servingAt(key: string, byName: ByName, names: readonly Hostname[]): readonly BoundListener[] {
+  private servingAt(key: string, byName: ByName, names: readonly Hostname[], isPassing: IsPassing | null): readonly BoundListener[] {
     const [name = null] = names;
-    const passing = this.passing.get(key);
+    const passing = this.passingFor(key, names, isPassing);
     const covering = names.find((one) => byName.has(one) || passing?.has(one));
     if (covering === undefined) return [];
     const most = byName.get(covering);
@@ -124,6 +128,14 @@ export class HostRules {
         !this.isIsolated(bound, names, byName, passing),
     );
     return keeping.length === 0 ? (most ?? []) : [...(most ?? []), ...keeping];
+  }
+
+  /** Those at a place that pass the connections of a host on. */
+  private passingFor(key: string, names: readonly Hostname[], isPassing: IsPassing | null): ByName | undefined {
+    const all = this.passing.get(key);
+    if (all === undefined || isPassing === null) return all;
+    const found = names.map((name) => [name, (all.get(name) ?? []).filter(isPassing)] as const);
+    return new Map(found.filter(([, some]) => some.length > 0));
   }
 
   /** Whether its Gateway has a more specific listener at the place, although another Gateway may have the most specific one. */
@@ -164,6 +176,12 @@ export class HostRules {
         .flatMap((bound) => this.routes.get(bound)?.get(name) ?? [])
         .flatMap((route) => (this.refused.has(route) ? [] : [{ meta: route.meta, bound: null }])),
     ];
+  }
+
+  /** Whether a place has a listener for HTTPS whose hosts include this one. */
+  hasHttps(name: Hostname, place: ListenAddress): boolean {
+    const at = this.listeners.get(this.keyOf(place))?.byName;
+    return coveringNames(name).some((covering) => at?.get(covering)?.some(({ listener }) => listener.protocol === 'HTTPS') === true);
   }
 
   /** The listeners at which a route has a host. */

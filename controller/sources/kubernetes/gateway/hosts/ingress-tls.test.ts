@@ -1,0 +1,84 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { makePair } from '../../../../../shared/certificates/testing/pairs.ts';
+import { GATEWAY_CONTROLLER } from '../../../../../shared/name.ts';
+import { translate } from '../../routes/translate.ts';
+import { clusterOf, ingressOf, type SampleObject, serviceOf } from '../../testing/cluster-snapshot.ts';
+
+const NAMESPACES = ['shop', 'odd', 'infra'];
+const encoded = (text: string) => Buffer.from(text).toString('base64');
+const pairs = await Promise.all(NAMESPACES.map(async (namespace) => ({ namespace, ...(await makePair(['a.test', '*.test'])) })));
+const authorities = await Promise.all(
+  NAMESPACES.map(async (namespace) => ({ namespace, ca: (await makePair([namespace], { authority: true })).certificate })),
+);
+
+type Kind = 'gateways' | 'ingresses' | 'httpRoutes';
+type Sample = readonly [Kind, SampleObject];
+
+/** What clients of `a.test` get at a port, with these objects, each younger than those before it. */
+function tlsAt(port: number, ...objects: readonly Sample[]) {
+  const aged = objects.map(([kind, one], at) => [kind, { ...one, metadata: { creationTimestamp: `202${at}-01-01T00:00:00Z` } }] as const);
+  const of = (wanted: Kind) => aged.flatMap(([kind, one]) => (kind === wanted ? [one] : []));
+  const apps = NAMESPACES.map((namespace, at) => serviceOf(`${namespace}/app`, `10.0.0.${at}`));
+  const { routes, certificates } = translate(
+    clusterOf({
+      gatewayClasses: [{ name: '/sluice', spec: { controllerName: GATEWAY_CONTROLLER } }],
+      secrets: pairs.map(({ namespace, certificate, privateKey }) => ({
+        name: `${namespace}/pair`,
+        data: { 'tls.crt': encoded(certificate), 'tls.key': encoded(privateKey) },
+      })),
+      authorities: authorities.map(({ namespace, ca }) => ({ name: `${namespace}/ca`, data: { 'ca.crt': ca } })),
+      services: apps.map(({ service }) => service),
+      slices: apps.map(({ slice }) => slice),
+      ...{ gateways: of('gateways'), ingresses: of('ingresses'), httpRoutes: of('httpRoutes') },
+    }),
+  );
+  const host = routes.find(({ domain }) => domain === 'a.test');
+  const ca = (host?.client_auth_at?.find(({ ports }) => ports === undefined || ports.includes(port)) ?? host?.client_auth)?.ca;
+  const names = ['a.test', '*.test', `*@:${port}`];
+  const presented = names.map((name) => certificates.find(({ domains }) => domains.includes(name))).find((one) => one !== undefined);
+  return {
+    isPassedOn: host?.tls_passthrough?.some(({ ports }) => ports?.includes(port) === true) === true,
+    requires: authorities.find((one) => one.ca.trim() === ca?.trim())?.namespace ?? null,
+    presents: pairs.find(({ certificate }) => certificate.trim() === presented?.certificate.trim())?.namespace ?? null,
+  };
+}
+
+const listener = (protocol: string, port: number, hostname?: string) => ({
+  ...{ name: `${protocol}-${port}`.toLowerCase(), protocol, port, hostname, allowedRoutes: { namespaces: { from: 'All' } } },
+  ...(protocol === 'HTTPS' && { tls: { certificateRefs: [{ name: 'pair' }] } }),
+  ...(protocol === 'TLS' && { tls: { mode: 'Passthrough' } }),
+});
+const gateway = (namespace: string, ...listeners: object[]): Sample => [
+  'gateways',
+  { name: `${namespace}/g${listeners.length}`, spec: { gatewayClassName: 'sluice', listeners } },
+];
+/** Its clients on this port need certificates. */
+function requiring(port: number, [kind, { spec, ...rest }]: Sample): Sample {
+  const validation = { caCertificateRefs: [{ name: 'ca', kind: 'ConfigMap', group: '' }] };
+  return [kind, { ...rest, spec: { ...(spec as object), tls: { frontend: { default: {}, perPort: [{ port, tls: { validation } }] } } } }];
+}
+function ingress(namespace: string, tls: readonly object[] = []): Sample {
+  const { spec, ...rest } = ingressOf(`${namespace}/web`, 'a.test', 'app') as SampleObject & { readonly spec: object };
+  return ['ingresses', { ...rest, spec: { ...spec, tls } }];
+}
+
+test('the connections for an Ingress’s host are not passed on by a younger Gateway of another namespace if its HTTPS is that of a listener', () => {
+  for (const hostname of [undefined, '*.test']) {
+    const ending = gateway('infra', listener('HTTPS', 443, hostname));
+    const passing = (namespace: string) => gateway(namespace, listener('TLS', 443, 'a.test'));
+    assert.equal(tlsAt(443, ingress('shop'), ending, passing('odd')).isPassedOn, false);
+    assert.equal(tlsAt(443, ingress('shop'), ending, passing('shop')).isPassedOn, true);
+    assert.equal(tlsAt(443, passing('odd'), ingress('shop'), ending).isPassedOn, true);
+  }
+});
+
+test('clients of a host need the certificates of its own Gateway although a younger one of another namespace has a listener that would pass their connections on', () => {
+  const own = requiring(443, gateway('shop', listener('HTTPS', 443), listener('HTTP', 8_080, 'a.test')));
+  const objects = [own, ingress('shop', [{ secretName: 'pair' }])];
+  assert.equal(tlsAt(443, ...objects).requires, 'shop');
+  for (const hostname of ['a.test', '*.test']) {
+    const found = tlsAt(443, ...objects, gateway('odd', listener('TLS', 443, hostname)));
+    assert.deepEqual([found.isPassedOn, found.requires], [false, 'shop'], hostname);
+  }
+});

@@ -1,3 +1,4 @@
+import { covers } from '../../../../shared/certificates/certificate-names.ts';
 import type { RouteInput, RouteSpec } from '../../../../shared/route.ts';
 import { CATCH_ALL, type Domain, wildcardOf } from '../../../../shared/values/host.ts';
 import { ProblemList } from '../../problem-list.ts';
@@ -10,7 +11,7 @@ import type { Ingress } from '../objects/ingress.ts';
 import { byAge, type Meta } from '../objects/meta.ts';
 import { ingressStatusOf } from '../status/ingress-status.ts';
 import { Backends } from './backends.ts';
-import { SecretCertificates } from './certificates.ts';
+import { readSecret, SecretCertificates } from './certificates.ts';
 import { type PathClaim, problemOf, type Request } from './claim.ts';
 import { type ClusterSnapshot, type ClusterTranslation, KUBERNETES_SOURCE } from './cluster-snapshot.ts';
 import { HostClaims } from './host-claims.ts';
@@ -29,7 +30,7 @@ export function translate(snapshot: ClusterSnapshot): ClusterTranslation {
   const backends = new Backends(snapshot);
   const { requests, lastGood } = requestsOf(snapshot, backends);
   const claimed = new Set<string>(requests.flatMap(({ claims }) => claims.map(({ host }) => host)));
-  const gateways = translateGateways(snapshot, backends, snapshot.portMap, oldestOf(requests), claimed);
+  const gateways = translateGateways(snapshot, backends, snapshot.portMap, oldestOf(requests, snapshot), claimed);
   const problems = [...requests.flatMap((request) => request.problems), ...gatewayProblems(gateways)];
   const hosts = new HostClaims(gateways.hosts);
   for (const { claims, isRefused } of requests)
@@ -85,14 +86,25 @@ export function translate(snapshot: ClusterSnapshot): ClusterTranslation {
 
 const NO_HTTPS = { kind: 'off' } as const;
 
-/** The oldest object that claims a host, by host, and the namespaces of all that do. `requests` has the oldest first. */
-function oldestOf(requests: readonly Request[]): Map<string, OtherOwner> {
+/**
+ * The oldest object that claims a host, by host, and the namespaces of all that do. `requests` has the oldest first. The certificate for every host
+ * counts as a setting for HTTPS of the hosts of its namespace that it is for.
+ */
+function oldestOf(requests: readonly Request[], { secrets }: ClusterSnapshot): Map<string, OtherOwner> {
+  const forAll = requests.flatMap(({ claims, isRefused }) => (isRefused ? [] : claims)).filter(({ host }) => host === CATCH_ALL);
+  const isForAll = ({ owner, https }: PathClaim): boolean =>
+    owner.meta.namespace === forAll[0]?.owner.meta.namespace && https.kind !== 'off';
+  const https = forAll.find(isForAll)?.https;
+  const secret = https?.kind === 'secret' ? secrets.get(`${https.namespace}/${https.secret}`) : undefined;
+  const certificate = secret && readSecret(secret);
+  const isCovered = (host: Domain, namespace: string): boolean =>
+    certificate?.ok === true && namespace === secret?.meta.namespace && covers(certificate.value.domains, host);
   const oldest = new Map<string, { readonly meta: Meta; readonly https: Map<string, boolean> }>();
   for (const { claims, owner, isRefused } of requests)
     for (const { host, https } of isRefused ? [] : claims) {
       const one = oldest.get(host) ?? { meta: owner.meta, https: new Map() };
       const { namespace } = owner.meta;
-      one.https.set(namespace, one.https.get(namespace) === true || https.kind !== 'off');
+      one.https.set(namespace, one.https.get(namespace) === true || https.kind !== 'off' || isCovered(host, namespace));
       oldest.set(host, one);
     }
   return oldest;

@@ -123,8 +123,10 @@ export function gatewayHost(
   const candidates = [isOwn, isBeside, ...(oldest === undefined || isOfOwner ? [] : [listenersOfRoute(name, rules, oldest)])];
   const own = candidates.map((isOne) => listeners.filter(isOne)).find((some) => some.some(({ secrets }) => secrets.length > 0));
   const isOwnSecret = own !== undefined;
-  const isLeft = !isOwnSecret && ofOwner.includes(true);
-  const presenting = isLeft ? null : presentingAmong(name, own ?? listeners);
+  const usualOfAll = presentingAmong(name, own ?? listeners);
+  const isCertified = isOfOther && usualOfAll !== null && rules.certifying(name).some((one) => isOlderForeign(one, usualOfAll));
+  const isLeft = !isOwnSecret && (ofOwner.includes(true) || isCertified);
+  const presenting = isLeft ? null : usualOfAll;
   // Where the owner's listeners are for every host, they present their default certificates.
   const isHidden = (bound: BoundListener): boolean =>
     presenting === null
@@ -139,6 +141,10 @@ export function gatewayHost(
     unpresented: listeners.filter((bound) => bound.secrets.length > 0 && isHidden(bound)),
   };
 }
+
+/** Whether a listener belongs to another namespace than one that is younger. */
+const isOlderForeign = ({ owner }: BoundListener, { owner: younger }: BoundListener): boolean =>
+  owner.meta.namespace !== younger.meta.namespace && byAge(owner, younger) < 0;
 
 /** A host has one certificate, however many ports it is served on: the usual one decides, among those whose certificates are for the host. */
 function presentingAmong(name: Hostname, listeners: readonly BoundListener[]): BoundListener | null {

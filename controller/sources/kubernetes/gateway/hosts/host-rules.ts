@@ -1,3 +1,4 @@
+import { type Domain, wildcardOf } from '../../../../../shared/values/host.ts';
 import type { HttpMatch, HttpRoute, HttpRule } from '../../objects/http-route.ts';
 import { byAge, type Meta } from '../../objects/meta.ts';
 import { isSameList } from '../../routes/same-list.ts';
@@ -182,6 +183,14 @@ export class HostRules {
   hasHttps(name: Hostname, place: ListenAddress): boolean {
     const at = this.listeners.get(this.keyOf(place))?.byName;
     return coveringNames(name).some((covering) => at?.get(covering)?.some(({ listener }) => listener.protocol === 'HTTPS') === true);
+  }
+
+  /** The listeners over a host whose certificates are presented for it where it has none of its own: for every host, or for its wildcard. */
+  certifying(name: Hostname): BoundListener[] {
+    const over = [null, ...(name === null ? [] : [wildcardOf(name as Domain)])];
+    return [...this.listeners.values()].flatMap(({ byName }) =>
+      over.flatMap((one) => (one === undefined ? [] : (byName.get(one) ?? []))).filter(({ secrets }) => secrets.length > 0),
+    );
   }
 
   /** The listeners at which a route has a host. */

@@ -82,3 +82,29 @@ test('clients of a host need the certificates of its own Gateway although a youn
     assert.deepEqual([found.isPassedOn, found.requires], [false, 'shop'], hostname);
   }
 });
+
+test('an Ingress’s host keeps the certificate that it has by an older listener for its wildcard, or for every host, beside a younger Gateway', () => {
+  for (const hostname of [undefined, '*.test'])
+    for (const owner of ['shop', 'infra']) {
+      const objects = [ingress('shop'), gateway(owner, listener('HTTPS', 443, hostname))];
+      assert.equal(tlsAt(443, ...objects).presents, owner);
+      for (const port of [443, 8_443]) {
+        assert.equal(tlsAt(443, ...objects, gateway('odd', listener('HTTPS', port, 'a.test'))).presents, owner, `${hostname} ${port}`);
+        const own = gateway(owner, listener('HTTPS', port, 'a.test'), listener('HTTP', 8_080));
+        assert.equal(tlsAt(443, ...objects, own).presents, owner);
+      }
+    }
+  assert.equal(tlsAt(443, ingress('shop'), gateway('odd', listener('HTTPS', 443, 'a.test'))).presents, 'odd');
+});
+
+test('an Ingress’s host keeps the certificate of an Ingress of its namespace for every host beside a younger Gateway', () => {
+  const [kind, { spec, ...rest }] = ingress('shop', [{ secretName: 'pair' }]);
+  const { rules, ...more } = spec as { readonly rules: readonly object[] };
+  const forAll: Sample = [
+    kind,
+    { ...rest, name: 'shop/all', spec: { ...more, rules: rules.map((rule) => ({ ...rule, host: undefined })) } },
+  ];
+  const odd = gateway('odd', listener('HTTPS', 8_443, 'a.test'));
+  assert.equal(tlsAt(443, ingress('shop'), forAll, odd).presents, 'shop');
+  assert.equal(tlsAt(443, ingress('infra'), forAll, odd).presents, 'odd');
+});

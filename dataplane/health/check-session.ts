@@ -46,13 +46,15 @@ export class CheckSession {
     tools.targets.setCheckResult(this.slot, CHECK_RESULT.none, tools.clock.now());
   }
 
-  /** Sets the checks that a route wants; an empty list means that it no longer names the target. @returns whether any route still does. */
-  want(domain: string, wanted: readonly WantedCheck[]): boolean {
+  /** Notes the checks that a route wants; an empty list means that it no longer names the target. `settle` follows. */
+  want(domain: string, wanted: readonly WantedCheck[]): void {
     if (wanted.length === 0) this.byDomain.delete(domain);
     else this.byDomain.set(domain, wanted);
-    const all = [...this.byDomain.values()].flat();
-    const active = all.filter((each) => each.active);
-    const [most] = (active.length > 0 ? active : all).sort((a, b) => a.intervalMs - b.intervalMs);
+  }
+
+  /** Does what the routes want, once for all that were published together. @returns whether any of them names the target. */
+  settle(): boolean {
+    const most = this.mostWanted();
     if (most === undefined) return false;
     this.wanted = most;
     if (!most.active) this.stop();
@@ -97,6 +99,13 @@ export class CheckSession {
     this.failures = 0;
     this.passes = 0;
     this.backoff.reset();
+  }
+
+  /** The active check with the shortest interval, the first of several; without an active one, the one whose result is kept. */
+  private mostWanted(): WantedCheck | undefined {
+    let most: WantedCheck | undefined;
+    for (const wanted of this.byDomain.values()) for (const each of wanted) if (most === undefined || isWantedMore(each, most)) most = each;
+    return most;
   }
 
   /** A probe is done after one successful connection; a page is requested repeatedly. */
@@ -166,3 +175,5 @@ export class CheckSession {
     return Math.round(intervalMs * (1 + JITTER * (2 * this.tools.random.fraction() - 1)));
   }
 }
+
+const isWantedMore = (a: WantedCheck, b: WantedCheck): boolean => (a.active === b.active ? a.intervalMs < b.intervalMs : a.active);

@@ -72,11 +72,14 @@ export class Health {
   /** Applies published changes. A result is kept for as long as a route names the same target and check. */
   update({ whole, upserts, removed }: PublishedRoutes): void {
     const gone = new Set(whole ? this.byDomain.keys() : removed);
+    const concerned = new Set<string>();
     for (const { domain, json, healthChecks } of upserts) {
       gone.delete(domain);
-      if (this.byDomain.has(domain) || healthChecks) this.setChecks(domain, wantedChecks(json));
+      if (this.byDomain.has(domain) || healthChecks) this.setChecks(domain, wantedChecks(json), concerned);
     }
-    for (const domain of gone) this.setChecks(domain, []);
+    for (const domain of gone) this.setChecks(domain, [], concerned);
+    // A target may have thousands of domains.
+    for (const name of concerned) this.settle(name);
   }
 
   /** Resolves when every active check has a result, or after `withinMs`. */
@@ -104,7 +107,8 @@ export class Health {
     for (const session of this.sessions.values()) session.stop();
   }
 
-  private setChecks(domain: string, wanted: readonly WantedCheck[]): void {
+  /** Adds the names of the checks that this concerns. */
+  private setChecks(domain: string, wanted: readonly WantedCheck[], concerned: Set<string>): void {
     const byName = Map.groupBy(wanted, ({ check }) => check.name);
     const before = this.byDomain.get(domain);
     if (byName.size > 0) this.byDomain.set(domain, new Set(byName.keys()));
@@ -113,14 +117,18 @@ export class Health {
       const session = this.sessions.get(name) ?? new CheckSession(same[0] as WantedCheck, this.tools);
       this.sessions.set(name, session);
       session.want(domain, same);
+      concerned.add(name);
     }
-    for (const name of before ?? []) if (!byName.has(name)) this.drop(domain, name);
+    for (const name of before ?? []) {
+      if (byName.has(name)) continue;
+      this.sessions.get(name)?.want(domain, []);
+      concerned.add(name);
+    }
   }
 
-  /** Called when the route no longer wants the check. */
-  private drop(domain: string, name: string): void {
+  private settle(name: string): void {
     const session = this.sessions.get(name);
-    if (session === undefined || session.want(domain, [])) return;
+    if (session === undefined || session.settle()) return;
     session.forget();
     this.sessions.delete(name);
   }

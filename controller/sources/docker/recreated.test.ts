@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
+import { type Clock, systemClock } from '../../../shared/runtime/clock.ts';
 import { translate } from './routes/translate.ts';
 import { started } from './testing/docker-source.ts';
 import { fakeId } from './testing/fake-container.ts';
@@ -33,4 +34,28 @@ test('a container recreated with an error keeps its last good version, even if t
   while (log.lines.every(({ level }) => level !== 'warn')) await wait(1);
   await engine.listen(path);
   await next('a.example=healthy');
+});
+
+test('domains whose containers were removed together are forgotten together', async (t) => {
+  const HOLD_MS = 21_000;
+  const over: (() => void)[] = [];
+  const held: Clock = {
+    ...systemClock,
+    after: (ms, task) => {
+      if (ms !== HOLD_MS) return systemClock.after(ms, task);
+      over.push(task);
+      return () => undefined;
+    },
+  };
+  const { engine, next, snapshots } = await started(t, held, translate);
+  const domains = Array.from({ length: 100 }, (_, number) => `${number}.example`).sort();
+  engine.run({ id: fakeId(1), labels: { 'sluice.domain': domains.join(), 'sluice.hold': `${HOLD_MS / 1_000}s` }, health: 'healthy' });
+  await next(domains.map((domain) => `${domain}=healthy`).join(' '));
+  engine.remove(fakeId(1));
+  await next(domains.map((domain) => `${domain}=nowhere`).join(' '));
+  const before = snapshots.length;
+  assert.equal(over.length, domains.length);
+  for (const task of over) task();
+  await next('');
+  assert.equal(snapshots.length - before, 1);
 });

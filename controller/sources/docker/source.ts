@@ -39,6 +39,9 @@ const MAX_UNREADABLE = 100;
  */
 const UNREACHED_RETRY_MS = 250;
 
+/** How long the end of a time is waited with for others (ms). */
+const SOON_MS = 20;
+
 /** A session that lasts this long (ms) was a success: an engine that ends each sooner is listed less and less often. */
 const LASTING_MS = 5_000;
 
@@ -49,10 +52,10 @@ export function createDockerSource({ settings, clock, random, log, translate = t
   const store = new ContainerStore(clock);
   const draining = createDraining(
     clock,
-    () => publish(),
+    () => publishSoon(),
     (id) => store.get(id),
   );
-  const retained = new RetainedRoutes(clock, () => publish());
+  const retained = new RetainedRoutes(clock, () => publishSoon());
   const changes = createChangeLog(log);
   const withTransitionTimes = createTransitionTimes(clock);
   const health = new TargetHealth(clock);
@@ -100,6 +103,15 @@ export function createDockerSource({ settings, clock, random, log, translate = t
       isPending = false;
       mayBeLoss = false;
       publish(isLost);
+    });
+  };
+
+  let cancelSoon: (() => void) | undefined;
+  /** Once for all times that are over together: thousands of domains may have been removed at once. */
+  const publishSoon = () => {
+    cancelSoon ??= clock.after(SOON_MS, () => {
+      cancelSoon = undefined;
+      publish();
     });
   };
 
@@ -170,6 +182,8 @@ export function createDockerSource({ settings, clock, random, log, translate = t
     isListed = false;
     draining.stop();
     retained.stop();
+    cancelSoon?.();
+    cancelSoon = undefined;
   };
 
   return {

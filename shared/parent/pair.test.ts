@@ -355,7 +355,7 @@ test('an old pair whose data plane died during an upgrade starts none again once
   const again = starting.newest('dataplane');
   assert.equal(starting.started.filter(({ launch: { argv } }) => argv[0] === 'dataplane').length, 2);
   starting.pair.send(UPGRADED);
-  assert.deepEqual([again.signals, starting.newest('controller').signals], [['message', 'SIGTERM'], ['SIGTERM']]);
+  assert.deepEqual([again.signals, starting.newest('controller').signals], [['SIGTERM'], ['SIGTERM']]);
   await again.ends(143);
   await starting.newest('controller').ends(0);
   starting.clock.pass(60_000);
@@ -387,8 +387,29 @@ test('an old pair whose data plane serves is left to hand over', async () => {
   const { newest, pair, plan } = scene();
   await plan(PLAN);
   newest('dataplane').says({ kind: 'serving', version: '1' });
-  pair.send({ kind: 'upgraded', upgraded: { old: { version: '1', pid: 1 }, new: { version: '2', pid: 9 } } });
+  newest('dataplane').says({ kind: 'upgrade', launcher: '/next' });
+  pair.send(UPGRADED);
   assert.deepEqual(newest('dataplane').signals, ['message']);
+});
+
+test('only the process that requested an upgrade gets its outcome, once', async () => {
+  const { newest, pair, plan, clock } = scene();
+  await plan(PLAN);
+  const refuse = (reason: string): void => pair.send({ kind: 'not-upgraded', reason });
+  const first = newest('dataplane');
+  first.says({ kind: 'serving', version: '1' });
+  first.says({ kind: 'upgrade', launcher: '/next' });
+  await first.ends(137);
+  clock.pass(10_000);
+  await settled();
+  await plan(PLAN);
+  const second = newest('dataplane');
+  assert.notEqual(second, first);
+  refuse('of the request of the first');
+  second.says({ kind: 'upgrade', launcher: '/next' });
+  refuse('another one is under way');
+  refuse('of that other one');
+  assert.deepEqual(second.messages, [{ kind: 'not-upgraded', reason: 'another one is under way' }]);
 });
 
 test('if one fails to start, the other is stopped, and its exit code and last words are those of the pair', async () => {

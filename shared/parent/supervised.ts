@@ -49,6 +49,8 @@ export class Supervised {
   private served = false;
   /** Whether it handles signals. */
   private ready = false;
+  /** Whether it has requested an upgrade whose outcome it does not know. */
+  private asks = false;
   /** What it is sent once it does. */
   private missed: NodeJS.Signals | null = null;
   private cancelRestart: () => void = () => undefined;
@@ -107,8 +109,10 @@ export class Supervised {
     if (!this.served) this.signal('SIGTERM');
   }
 
-  /** Passes on a message. */
+  /** Passes on an outcome, unless the process that asked has ended: the next one would take it for that of its own request. */
   send(outcome: UpgradeOutcome): void {
+    if (!this.asks) return;
+    this.asks = false;
     this.child?.send(outcome);
   }
 
@@ -131,6 +135,7 @@ export class Supervised {
   private once(): Promise<number> {
     this.served = false;
     this.ready = false;
+    this.asks = false;
     this.missed = null;
     const cancel = this.tools.clock.after(READY_MS, () => this.becomeReady());
     return new Promise((resolve) => {
@@ -140,6 +145,7 @@ export class Supervised {
             this.served = true;
             this.becomeReady();
           }
+          if (message.kind === 'upgrade') this.asks = true;
           this.spec.received?.(message);
         },
         ended: (code) => {

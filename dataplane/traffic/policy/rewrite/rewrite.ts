@@ -1,4 +1,4 @@
-import { type TemplatePart, templateParts } from '../../../../shared/placeholders/template.ts';
+import { type Placeholder, type TemplatePart, templateParts } from '../../../../shared/placeholders/template.ts';
 import type { RouteSpec } from '../../../../shared/route.ts';
 import type { Exchange } from '../../exchange/exchange.ts';
 import type { EvaluatedRequest } from '../../exchange/values/evaluated-request.ts';
@@ -47,15 +47,24 @@ function compileTarget(to: string, remainder: (x: EvaluatedRequest) => string): 
     target: (x: EvaluatedRequest) => x.upstreamTarget,
   } as const;
   const pathOfRequest = compileParts(path, use).evaluate;
-  const queryOfRequest = query === null ? null : compileParts(query, { ...use, encode: encodedParameter }).evaluate;
+  const queryOfRequest = query === null ? null : compileParts(query, { ...use, encode: markedParameter }).evaluate;
   return (target, x) => {
     const written = path.length === 0 ? pathOf(target) : pathOfRequest(x, NO_ANSWER);
     const asked = queryOfRequest === null ? null : queryOfRequest(x, NO_ANSWER);
     if (written === null || (queryOfRequest !== null && asked === null)) return null;
-    const own = asked ?? (written.includes('?') ? queryOf(written) : queryOf(target));
-    return urlSafe(withQuery(pathOf(written), own));
+    const kept = written.includes('?') ? queryOf(written) : queryOf(target);
+    return urlSafe(withQuery(pathOf(written), asked === null ? kept : withoutAbsent(asked)));
   };
 }
+
+/** In place of a query that the request does not have; no value contains it. */
+const ABSENT = '\0';
+
+const markedParameter = (value: string, placeholder: Placeholder): string => encodedParameter(value, placeholder) || ABSENT;
+
+/** Where a request has no query for `/x?a=1&{query}`, nothing is to be separated from `a=1`. `a={query}` is a parameter without a value. */
+const withoutAbsent = (query: string): string =>
+  query.includes(ABSENT) ? query.replace(/&\0(?=&|$)|^\0(?:&|$)/g, '').replaceAll(ABSENT, '') : query;
 
 const withQuery = (path: string, query: string): string => `${absolute(path)}${query === '' ? '' : `?${query}`}`;
 

@@ -8,7 +8,7 @@ import { CODE, FLAG, FRAME, type Frames, head } from '../testing/http2/frames.ts
 import { cancelStream, cutStream, releaseStream } from '../testing/http2/stream-ends.ts';
 import { Http2UpstreamFixture } from '../testing/http2/upstream.ts';
 import { SecureFixture } from '../testing/proxy/secure-proxy.ts';
-import { type ProxyFixture, site } from '../testing/proxy/test-proxy.ts';
+import { eventually, get, ProxyFixture, site } from '../testing/proxy/test-proxy.ts';
 import { UpstreamFixture } from '../testing/test-upstream.ts';
 import { field, Wire } from '../testing/wire.ts';
 
@@ -167,6 +167,29 @@ describe('a response that the upstream cuts off is visibly truncated', () => {
       }
     });
   }
+});
+
+/** More than is read ahead of a response, and less than is read after it (bytes). */
+const PIPELINED = 200_000;
+
+test('a response that is cut off, and those before it, reach a client that reads later and has sent more than has been read', async () => {
+  using target = await overHttp1(FRAMED.chunks, (wire) => wire.end());
+  const body = 'x'.repeat(65_536);
+  using proxy = await ProxyFixture.start([{ ...routeTo(target), handles: [{ path: '/fixed', respond: { status: 200, body } }] }]);
+  const client = await proxy.connect();
+  client.socket.pause();
+  const fixed = get('/fixed');
+  client.send(`${fixed.repeat(5)}${get()}${fixed.repeat(PIPELINED / fixed.length)}`);
+  await target.begin();
+  target.cut(proxy);
+  await eventually('the end of the response', () =>
+    proxy.log.lines.some(({ fields }) => 'failure' in fields && fields.failure === 'closed'),
+  );
+  client.socket.resume();
+  for (let answer = 1; answer <= 5; answer++) assert.equal((await client.readAnswer()).body, body);
+  const text = await client.readAll();
+  assert.ok(text.endsWith(`${PART}\r\n`), text);
+  assert.equal(looksWhole(client, text), false);
 });
 
 describe('over HTTP/2, END_STREAM is never sent before the reset of', () => {

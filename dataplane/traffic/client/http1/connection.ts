@@ -233,9 +233,9 @@ export class ClientConnection implements Downstream, OpenConnection {
     if (this.x !== x) return;
     this.settle(x);
     this.closing = true;
-    this.deadline = UNSET;
     this.flush();
-    this.wire.truncate(this.writer.delimited);
+    if (this.writer.delimited) this.lingeringClose();
+    else this.wire.cut();
   }
 
   flush(): void {
@@ -365,7 +365,7 @@ export class ClientConnection implements Downstream, OpenConnection {
     tools.faults.step(() => {
       if (!answered) writer.gather(null, refusal(500, FAULT_REASON));
       this.flush();
-      if (answered) this.wire.truncate(writer.delimited && tunnelFrom < 0);
+      if (answered && (!writer.delimited || tunnelFrom >= 0)) this.wire.cut();
       else this.lingeringClose();
     });
   }

@@ -112,9 +112,8 @@ export class ClientSocket implements AcceptedReader {
     else this.socket.resume();
   }
 
-  /** Ends it in the middle of a response. If the body is delimited by the close, an orderly close would make it look complete. */
-  truncate(delimited: boolean): void {
-    if (delimited) this.socket.destroySoon();
-    else this.socket.cut();
+  /** Ends it in the middle of a response that only the close delimits: after an orderly one, it would look complete. */
+  cut(): void {
+    this.socket.cut();
   }
 }

@@ -38,6 +38,8 @@ export const CHALLENGE_TOKEN_PATH = `${OWN_PATH_PREFIX}challenge`;
 
 export const DEFAULT_ADMIN_LISTEN = '127.0.0.1:6190';
 export const DEFAULT_ADMIN_SOCKET = `/var/run/${NAME}-admin.sock`;
+/** Where the units for systemd and the Compose files put the socket of a data plane that runs on its own. */
+export const DEPLOYED_ADMIN_SOCKET = `/run/${NAME}/admin.sock`;
 export const DEFAULT_CONTROLLER_LISTEN = '127.0.0.1:6191';
 /** The default ACME directory: Let's Encrypt. */
 export const DEFAULT_ACME_DIRECTORY = 'https://acme-v02.api.letsencrypt.org/directory';

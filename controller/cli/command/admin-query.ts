@@ -1,7 +1,7 @@
 import { type AdminAddress, parseAdminAddress, verifiedBy } from '../../../shared/api/admin-address.ts';
 import { type AdminAnswer, type AdminClient, AdminUnreachable, createAdminClient } from '../../../shared/api/admin-client.ts';
 import { WHERE } from '../../../shared/api/connection-failure.ts';
-import { ADMIN_SOCKET_FILE, DEFAULT_STATE_DIR, NAME, TOKEN_VARIABLE } from '../../../shared/name.ts';
+import { ADMIN_SOCKET_FILE, DEFAULT_STATE_DIR, DEPLOYED_ADMIN_SOCKET, NAME, TOKEN_VARIABLE } from '../../../shared/name.ts';
 import { type Flag, type Flags, UsageError } from '../../../shared/runtime/flags.ts';
 import { type Parsed, refused } from '../../../shared/values/parsed.ts';
 import { DATAPLANE_CA_FLAG, isRootsFlag, rootsOf } from '../../dataplane-roots.ts';
@@ -13,7 +13,7 @@ const ADMIN_FLAG: Flag = {
   name: 'admin',
   placeholder: 'ADDRESS',
   help: `the data plane to query: HOST:PORT, https://HOST:PORT or unix:PATH; over TCP the token is read from ${TOKEN_VARIABLE}`,
-  default: `the socket in the state directory, the default admin socket or port: the first that answers`,
+  default: `the socket in the state directory, ${DEPLOYED_ADMIN_SOCKET}, the default admin socket or port: the first that answers`,
   parse: readAddress,
 };
 

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { type AddressInfo, createServer as createTcpServer } from 'node:net';
 import { join } from 'node:path';
@@ -17,18 +18,30 @@ async function onSocket(t: TestContext, path: string): Promise<void> {
   t.after(() => void server.close());
 }
 
-test('tries the state directory, then the default socket, then the default port', () => {
-  assert.deepEqual(likely({}), ['unix:/s/admin.sock', 'unix:/var/run/sluice-admin.sock', '127.0.0.1:6190']);
+test('tries the state directory, then the socket of the systemd units, then the default socket and port', () => {
+  assert.deepEqual(likely({}), ['unix:/s/admin.sock', 'unix:/run/sluice/admin.sock', 'unix:/var/run/sluice-admin.sock', '127.0.0.1:6190']);
 });
 
 test('tries the data plane’s address from the environment first', () => {
-  const addresses = ['unix:/r/a.sock', 'unix:/s/admin.sock', 'unix:/var/run/sluice-admin.sock', '127.0.0.1:7000'];
+  const addresses = [
+    'unix:/r/a.sock',
+    'unix:/s/admin.sock',
+    'unix:/run/sluice/admin.sock',
+    'unix:/var/run/sluice-admin.sock',
+    '127.0.0.1:7000',
+  ];
   assert.deepEqual(likely({ SLUICE_ADMIN_SOCKET: '/r/a.sock', SLUICE_ADMIN_LISTEN: '127.0.0.1:7000' }), addresses);
-  assert.equal(likely({ SLUICE_ADMIN_SOCKET: 'true' }).length, 3);
+  assert.equal(likely({ SLUICE_ADMIN_SOCKET: 'true' }).length, 4);
+});
+
+test('commands find the data plane of the systemd units', () => {
+  const unit = readFileSync(new URL('../../../deploy/systemd/sluice-dataplane.service', import.meta.url), 'utf8');
+  const socket = /^ExecStart=.* --admin-socket (\S+)$/m.exec(unit)?.[1];
+  assert.ok(likely({}).includes(`unix:${socket}`), socket);
 });
 
 test('does not use plain HTTP for a port from the environment that is open to other machines or uses TLS', () => {
-  const sockets = ['unix:/s/admin.sock', 'unix:/var/run/sluice-admin.sock'];
+  const sockets = ['unix:/s/admin.sock', 'unix:/run/sluice/admin.sock', 'unix:/var/run/sluice-admin.sock'];
   assert.deepEqual(likely({ SLUICE_ADMIN_LISTEN: '0.0.0.0:6190' }), sockets);
   assert.deepEqual(likely({ SLUICE_ADMIN_TLS_CERT: '/c.pem' }), sockets);
 });
@@ -73,7 +86,8 @@ test('a named state directory with which nothing runs leads to no other data pla
   const ask = async (env: Record<string, string> = {}) => (await sluice(['status', '--state-dir', directory], { env })).err;
   const other = `not asked, as it may belong to another state directory than ${directory}`;
   const err = await ask();
-  for (const address of ['unix:/var/run/sluice-admin.sock', '127.0.0.1:6190']) assert.ok(err.includes(`${address}: ${other}`), err);
+  for (const address of ['unix:/run/sluice/admin.sock', 'unix:/var/run/sluice-admin.sock', '127.0.0.1:6190'])
+    assert.ok(err.includes(`${address}: ${other}`), err);
   // The environment says that the data plane is there.
   assert.match(await ask({ SLUICE_ADMIN_LISTEN: '127.0.0.1:1' }), /127\.0\.0\.1:1: connection refused/);
   // A data plane may have other addresses.

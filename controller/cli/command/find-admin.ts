@@ -7,7 +7,7 @@ import {
   AdminUnreachable,
   createAdminClient,
 } from '../../../shared/api/admin-client.ts';
-import { ADMIN_SOCKET_FILE, DEFAULT_ADMIN_LISTEN, DEFAULT_ADMIN_SOCKET } from '../../../shared/name.ts';
+import { ADMIN_SOCKET_FILE, DEFAULT_ADMIN_LISTEN, DEFAULT_ADMIN_SOCKET, DEPLOYED_ADMIN_SOCKET } from '../../../shared/name.ts';
 import { variableOf } from '../../../shared/runtime/flags.ts';
 import { TAKEOVER_SOCKET } from '../../../shared/wire/takeover.ts';
 import { CommandError } from './command.ts';
@@ -20,23 +20,25 @@ type Environment = Readonly<Record<string, string | undefined>>;
 /** The addresses to try, and the state directory that the user has named; null if it is only the usual one. */
 export type Places = { readonly addresses: readonly AdminAddress[]; readonly stateDir: string | null };
 
+const USUAL_SOCKETS = [DEPLOYED_ADMIN_SOCKET, DEFAULT_ADMIN_SOCKET];
+
 /**
  * Where the Admin API may listen if no address is given, the likeliest first: the socket and the port from the data plane's environment
- * variables, the socket that `run` opens in the state directory, and the defaults. A port with TLS, or one open to other machines, is
+ * variables, the socket that `run` opens in the state directory, that of a deployed data plane, and the defaults. A port with TLS, or one open to other machines, is
  * left out, because the name on its certificate is not known here.
  */
 export function likelyAddresses(stateDir: string, env: Environment): AdminAddress[] {
   const socket = env[variableOf('admin-socket')];
-  const paths = [socket?.includes('/') ? socket : undefined, join(stateDir, ADMIN_SOCKET_FILE), DEFAULT_ADMIN_SOCKET];
+  const paths = [socket?.includes('/') ? socket : undefined, join(stateDir, ADMIN_SOCKET_FILE), ...USUAL_SOCKETS];
   const sockets = new Set(paths.flatMap((path) => (path === undefined ? [] : resolve(path))));
   const tcp = parseAdminAddress(env[variableOf('admin-listen')] || DEFAULT_ADMIN_LISTEN);
   const isPlain = tcp.ok && !env[variableOf('admin-tls-cert')];
   return [...[...sockets].map((path): AdminAddress => ({ kind: 'unix', path })), ...(isPlain ? [tcp.value] : [])];
 }
 
-/** Whether it is an address that every data plane has by default, and that the environment does not name. */
+/** Whether it is an address that data planes with any state directory have, and that the environment does not name. */
 function isUsual(address: AdminAddress, env: Environment): boolean {
-  if (address.kind === 'unix') return address.path === DEFAULT_ADMIN_SOCKET && !env[variableOf('admin-socket')];
+  if (address.kind === 'unix') return USUAL_SOCKETS.includes(address.path) && !env[variableOf('admin-socket')];
   return !env[variableOf('admin-listen')];
 }
 

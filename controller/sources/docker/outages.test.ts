@@ -6,7 +6,7 @@ import { ANSWER_MS } from './engine/engine.ts';
 import { translate as toRoutes } from './routes/translate.ts';
 import { gist, started, withEngine } from './testing/docker-source.ts';
 import { fakeId } from './testing/fake-container.ts';
-import { RESYNC_MS } from './watch/reflector.ts';
+import { RESYNC_MS, SECOND_LISTING_MS } from './watch/reflector.ts';
 
 const app = (number: number, domain = 'a.example') => ({ id: fakeId(number), name: `app-${number}`, labels: { 'sluice.domain': domain } });
 
@@ -96,15 +96,24 @@ test('the first list after that takes effect at once, and other first lists do n
 });
 
 test('an empty list after a failure counts only if a second one confirms it five seconds later', async (t) => {
-  const { engine, next, listen, snapshots } = await started(t);
+  let awaitsSecond = false;
+  const standing: Clock = {
+    ...systemClock,
+    monotonic: () => 0,
+    after: (ms, task) => {
+      if (ms !== SECOND_LISTING_MS) return systemClock.after(ms, task);
+      awaitsSecond = true;
+      return () => undefined;
+    },
+  };
+  const { engine, next, listen, snapshots } = await started(t, standing);
   engine.run(app(1));
   await next('a.example=healthy');
   await engine.stop();
   const kept = engine.containers.get(fakeId(1));
   engine.containers.clear();
   await listen();
-  while (engine.following === 0) await wait(5);
-  await wait(200);
+  while (!awaitsSecond) await wait(5);
   assert.ok(!snapshots.some(({ snapshot }) => gist(snapshot).includes('nowhere')));
   if (kept) engine.containers.set(fakeId(1), kept);
   engine.emit('start', fakeId(1));

@@ -5,15 +5,17 @@ import { type TestContext, test } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
 import { MISSING_MS } from './source.ts';
 import { follow, site, temporary, withoutPolls } from './testing/file-source.ts';
+import { steppedClock } from './testing/stepped-clock.ts';
+import { REST_MS } from './watching/incomplete.ts';
 
 /** A running source for a file with these imports, after its first snapshot; `write` and `remove` take paths relative to the file. */
-async function importing(t: TestContext, files: Readonly<Record<string, string>>) {
+async function importing(t: TestContext, files: Readonly<Record<string, string>>, clock = withoutPolls) {
   const directory = await temporary(t);
   const at = (name: string) => join(directory, name);
   await mkdir(at('sites'));
   const write = (name: string, content: string) => writeFile(at(name), content);
   for (const [name, content] of Object.entries(files)) await write(name, content);
-  const following = follow(t, at('Sluicefile'), withoutPolls);
+  const following = follow(t, at('Sluicefile'), clock);
   const first = await following.next();
   return { at, write, first: first.gist, ...following };
 }
@@ -38,13 +40,18 @@ test('a new file that matches a pattern is notified, and a deleted one after a g
 });
 
 test('an imported file saved by deleting and rewriting is never reported missing', async (t) => {
-  const { at, write, next, rest } = await importing(t, ALL);
+  const { clock, pass, waitsFor } = steppedClock();
+  const { at, write, next, rest } = await importing(t, ALL, clock);
   await unlink(at('sites/a'));
-  await wait(300);
+  await waitsFor(MISSING_MS);
+  pass(1);
   await write('sites/b', site('also'));
-  await wait(300);
+  await waitsFor(MISSING_MS - 1);
+  pass(1);
   assert.deepEqual(rest(), []);
   await write('sites/a', site('back'));
+  await waitsFor(REST_MS);
+  pass(REST_MS);
   assert.equal((await next()).gist, 'back.example also.example');
 });
 
@@ -76,15 +83,19 @@ test('a half-written import is a failure at its own line, and the complete one i
 });
 
 test('a directory of imports that is replaced is never reported missing, and is watched again', async (t) => {
-  const { at, write, next, rest } = await importing(t, ALL);
+  const { clock, pass, waitsFor } = steppedClock();
+  const { at, write, next, rest } = await importing(t, ALL, clock);
   await rm(at('sites'), { recursive: true });
-  await wait(300);
+  await waitsFor(MISSING_MS);
+  pass(1);
   assert.deepEqual(rest(), []);
   await mkdir(at('new'));
   await write('new/a', site('a'));
   await rename(at('new'), at('sites'));
   assert.equal((await next()).gist, 'a.example');
   await write('sites/a', site('again'));
+  await waitsFor(REST_MS);
+  pass(REST_MS);
   assert.equal((await next()).gist, 'again.example');
 });
 

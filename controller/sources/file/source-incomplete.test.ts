@@ -6,6 +6,7 @@ import { type TestContext, test } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import { follow, site, temporary, withoutPolls } from './testing/file-source.ts';
+import { steppedClock } from './testing/stepped-clock.ts';
 import { REST_MS } from './watching/incomplete.ts';
 
 /** Long enough for a version that does not wait (ms). */
@@ -16,31 +17,6 @@ const impatient: Clock = {
   ...withoutPolls,
   after: (ms, act) => (ms < REST_MS / 2 ? withoutPolls.after(ms, act) : () => undefined),
 };
-
-/** A clock whose long times end when it is told how much time has passed. */
-function stepped() {
-  let time = 0;
-  const waits = new Set<{ readonly until: number; readonly act: () => void }>();
-  const clock: Clock = {
-    ...withoutPolls,
-    monotonic: () => time,
-    after: (ms, act) => {
-      if (ms < REST_MS / 2) return withoutPolls.after(ms, act);
-      const one = { until: time + ms, act };
-      waits.add(one);
-      return () => void waits.delete(one);
-    },
-  };
-  const pass = (ms: number): void => {
-    time += ms;
-    for (const one of waits) if (one.until <= time && waits.delete(one)) one.act();
-  };
-  /** Resolves when a time begins that ends this much later. */
-  const waitsFor = async (ms: number): Promise<void> => {
-    while (![...waits].some(({ until }) => until === time + ms)) await wait(10);
-  };
-  return { clock, pass, waitsFor };
-}
 
 const FENCED = `a.example {\n  import rules\n  respond "a"\n}\n`;
 const RULES = 'rate_limit 9/s\nrate_limit 90/m\n';
@@ -77,7 +53,7 @@ test('nor does one that is deleted before it is written', async (t) => {
 });
 
 test('each part that arrives gives the rest more time, also after one with an error', async (t) => {
-  const { clock, pass, waitsFor } = stepped();
+  const { clock, pass, waitsFor } = steppedClock();
   const { path, next, rest } = await running(t, clock);
   await writeFile(path, 'a.example {\n');
   assert.match((await next()).gist, /^failed: /);

@@ -8,6 +8,8 @@ import { type Clock, systemClock } from '../../../shared/runtime/clock.ts';
 import { memoryLog } from '../../../shared/runtime/testing/memory-log.ts';
 import { createFileSource, MISSING_MS, POLL_MS } from './source.ts';
 import { follow, gist, LONG_MS, site, started, temporary, withoutPolls } from './testing/file-source.ts';
+import { steppedClock } from './testing/stepped-clock.ts';
+import { REST_MS } from './watching/incomplete.ts';
 
 test('the file is listed at the start, with its source, its settings and its warnings', async (t) => {
   const directory = await temporary(t);
@@ -75,11 +77,15 @@ test('a swap of a link above the file’s directory is notified', async (t) => {
 });
 
 test('a file that is deleted and rewritten is never reported missing', async (t) => {
-  const { path, next, rest } = await started(t);
+  const { clock, pass, waitsFor } = steppedClock();
+  const { path, next, rest } = await started(t, clock);
   await unlink(path);
-  await wait(300);
+  await waitsFor(MISSING_MS);
+  pass(1);
   assert.deepEqual(rest(), []);
   await writeFile(path, site('two'));
+  await waitsFor(REST_MS);
+  pass(REST_MS);
   assert.equal((await next()).gist, 'two.example');
 });
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { setTimeout as wait } from 'node:timers/promises';
-import { eventually, get, ProxyFixture } from '../testing/proxy/test-proxy.ts';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { eventually, get, ProxyFixture, whenRead } from '../testing/proxy/test-proxy.ts';
 import { UpstreamFixture } from '../testing/test-upstream.ts';
 
 const UPGRADE = 'Connection: Upgrade\r\nUpgrade: chat/2\r\n';
@@ -19,12 +19,12 @@ test('a tunnel whose client has ended its side is closed once the client takes n
   await wire.until('the end of the client', () => wire.ended);
   // More than the sockets and the proxy hold.
   wire.send(Buffer.alloc(30_000_000));
-  await wait(100);
+  await whenRead();
   // The first sweep notices that the client takes nothing.
   proxy.clock.pass(1_000);
-  await wait(10);
+  await nextTurn();
   proxy.clock.pass(58_000);
-  await wait(10);
+  await nextTurn();
   assert.equal(proxy.ledger.connections.open(), 1);
   proxy.clock.pass(3_000);
   await eventually('nothing to be left', () => proxy.ledger.connections.sockets() === 0);

@@ -4,6 +4,7 @@ import type { IncomingHttpHeaders } from 'node:http2';
 import { test } from 'node:test';
 import { MAX_HOPS } from '../codec/hops.ts';
 import { Http2Client } from '../testing/http2/upstream.ts';
+import { cachingProxy } from '../testing/proxy/caching-proxy.ts';
 import { eventually, get, ProxyFixture, site } from '../testing/proxy/test-proxy.ts';
 import { ok, UpstreamFixture } from '../testing/test-upstream.ts';
 import { field } from '../testing/wire.ts';
@@ -55,6 +56,13 @@ test('a WebSocket over HTTP/2 that loops is answered with 508', async () => {
   const [head] = (await once(stream, 'response')) as [IncomingHttpHeaders & { ':status'?: number }];
   assert.equal(head[':status'], 508);
   stream.destroy();
+  await cameRound(proxy);
+});
+
+test('a request that loops through a cache is answered with 508 at once, instead of waiting for its own response', async () => {
+  using proxy = await cachingProxy(site('a.test', { address: '127.0.0.1:1' }));
+  await proxy.publish([{ ...site('a.test', { address: `127.0.0.1:${proxy.port}` }), cache: {} }]);
+  assert.equal((await proxy.request(get())).line, 'HTTP/1.1 508 Loop Detected');
   await cameRound(proxy);
 });
 

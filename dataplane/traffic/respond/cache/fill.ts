@@ -71,11 +71,11 @@ export class Fill implements AnswerSink {
     store.lookUp(this.key, found);
   }
 
-  /** Whether a request that has found `stale` can wait for the response, or read the part that has arrived. */
+  /** Whether a request that has found `stale` can wait, or read what has arrived. One with more hops may be this one again, in a loop. */
   accepts(stale: StoredResponse | null, { x, request }: CacheLookup): boolean {
     const { received: head, growing: body } = this;
     if (this.background || this.concluding) return false;
-    if (this.mode === 'waiting') return this.stale === stale;
+    if (this.mode === 'waiting') return this.stale === stale && x.hops <= this.leader.x.hops;
     if (this.mode !== 'storing' || head === null || body?.stored !== true || request.control.has('no-cache')) return false;
     const { storing, response } = head;
     if (storing.lifetime === 0 || storing.noCache || request.range !== null) return false;

@@ -18,7 +18,7 @@ async function secured(namespace: string, host: string | null, names: readonly s
   };
 }
 
-/** The domains of the certificates, each list in its own order. */
+/** The domains of the certificates, each list in its own order. Each object is younger than those before it. */
 function presented(...objects: readonly Awaited<ReturnType<typeof secured>>[]) {
   const { certificates, problems } = translate(
     clusterOf({
@@ -42,7 +42,27 @@ test('a certificate for every host is not presented for hosts of other namespace
     await secured('shop', 'shop.example', ['shop.example']),
     await secured('wild', '*.wild.example', ['*.wild.example']),
   ];
-  assert.deepEqual(presented(odd, shop, wild).domains, ['*.wild.example', 'odd.example', 'shop.example']);
+  assert.deepEqual(presented(shop, wild, odd).domains, ['*.wild.example', 'odd.example', 'shop.example']);
+});
+
+test('a certificate for every host keeps its wildcard if a younger object of another namespace names a host below that', async () => {
+  const all = await secured('infra', null, ['*.example']);
+  const names = (...others: string[]) => others.sort();
+  for (const own of ['shop.example', 'other.example']) {
+    const odd = await secured('odd', 'shop.example', [own]);
+    const others = own === 'shop.example' ? [own] : [];
+    assert.deepEqual(presented(all, odd).domains, names('*.example', ...others));
+    assert.deepEqual(presented(odd, all).domains, others);
+  }
+});
+
+test('a host keeps the certificate of its namespace for every host if another namespace has the wildcard over it', async () => {
+  for (const name of ['shop.example', '*.example']) {
+    const all = await secured('shop', null, [name]);
+    const host = { ...all, ingress: ingressOf('shop/own', 'shop.example', 'app') };
+    const wild = await secured('odd', '*.example', ['*.example']);
+    assert.deepEqual(presented(all, host as typeof all, wild).domains, ['*.example', 'shop.example']);
+  }
 });
 
 test('a certificate for every host is not presented for hosts that have one of their own', async () => {

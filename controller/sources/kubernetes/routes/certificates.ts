@@ -6,6 +6,7 @@ import { type Parsed, refused } from '../../../../shared/values/parsed.ts';
 import { MAX_PEM } from '../../../../shared/wire/apply.ts';
 import type { SourceCertificate } from '../../source.ts';
 import { coveringNames } from '../gateway/hosts/hostnames.ts';
+import { byAge, type Meta } from '../objects/meta.ts';
 import type { TlsSecret } from '../objects/secret.ts';
 
 /** The maximum number of names in a line; more are split into several. */
@@ -69,18 +70,17 @@ export class SecretCertificates {
 
   /**
    * A certificate for the catch-all host is presented for its own names, except those of hosts that belong to other namespaces, or have one
-   * of their own. `namespaces` are those of all hosts.
+   * of their own. `owners` are the objects that all hosts belong to.
    */
-  list(namespaces: ReadonlyMap<string, string>): SourceCertificate[] {
-    const isAllowed = freeNames(namespaces);
+  list(owners: ReadonlyMap<string, Meta>): SourceCertificate[] {
+    const namesFor = freeNames(owners);
     const taken = new Set([...this.hosts.values()].flat());
-    const isFree = (secret: string, name: string): boolean => !taken.has(name) && isAllowed(secret, name);
     const named = [...this.hosts].flatMap(([secret, hosts]) => {
       const certificate = this.read(secret);
       if (certificate === null) return [];
-      const domains = [
-        ...new Set(hosts.flatMap((host) => (host === CATCH_ALL ? certificate.domains.filter((name) => isFree(secret, name)) : [host]))),
-      ].sort();
+      const free = hosts.includes(CATCH_ALL) ? certificate.domains.flatMap((name) => namesFor(secret, name)) : [];
+      const own = hosts.filter((host) => host !== CATCH_ALL);
+      const domains = [...new Set([...own, ...free.filter((name) => !taken.has(name))])].sort();
       const count = Math.ceil(domains.length / MAX_NAMES);
       return Array.from({ length: count }, (_, at) => lineOf(certificate, domains.slice(at * MAX_NAMES, (at + 1) * MAX_NAMES)));
     });
@@ -98,13 +98,22 @@ export class SecretCertificates {
   }
 }
 
-/** Whether a Secret may be presented for a name that it contains, although no object has requested that. */
-function freeNames(namespaces: ReadonlyMap<string, string>): (secret: string, name: string) => boolean {
-  const byWildcard = Map.groupBy(namespaces, ([host]) => wildcardOf(host));
+/**
+ * For which names a Secret is presented because of a name that it contains, although no object has requested that: that name, unless it belongs
+ * to another namespace. A wildcard is presented unless a host of another namespace below it is older than the object for every host: a younger
+ * one would take HTTPS from all others. Where it is not presented, the hosts below it of the Secret's own namespace remain.
+ */
+function freeNames(owners: ReadonlyMap<string, Meta>): (secret: string, name: string) => readonly string[] {
+  const byWildcard = Map.groupBy(owners, ([host]) => wildcardOf(host));
+  const forAll = owners.get(CATCH_ALL);
   return (secret, name) => {
-    const over = coveringNames(name).flatMap((one) => namespaces.get(one ?? '') ?? []);
-    const under = name.startsWith('*.') ? (byWildcard.get(name) ?? []).map(([, namespace]) => namespace) : [];
-    return parseDomain(name).ok && [...over, ...under].every((namespace) => secret.startsWith(`${namespace}/`));
+    if (!parseDomain(name).ok) return [];
+    const isOwn = ({ namespace }: Meta): boolean => secret.startsWith(`${namespace}/`);
+    const isBefore = (meta: Meta): boolean => forAll === undefined || byAge({ meta }, { meta: forAll }) < 0;
+    const owner = coveringNames(name).flatMap((one) => owners.get(one ?? '') ?? [])[0];
+    const under = name.startsWith('*.') ? (byWildcard.get(name) ?? []) : [];
+    const isFree = (owner === undefined || isOwn(owner)) && under.every(([, one]) => isOwn(one) || !isBefore(one));
+    return isFree ? [name] : under.flatMap(([host, one]) => (isOwn(one) ? [host] : []));
   };
 }
 

@@ -6,7 +6,7 @@ import type { HostPassthroughs } from '../gateway/hosts/tls-hosts.ts';
 import type { BoundListener } from '../gateway/listeners.ts';
 import { compareMatches } from '../gateway/rules/conditions.ts';
 import type { HttpMatch } from '../objects/http-route.ts';
-import { byAge } from '../objects/meta.ts';
+import { byAge, type Meta } from '../objects/meta.ts';
 import { originOf, type PathClaim } from './claim.ts';
 import { KUBERNETES_SOURCE } from './cluster-snapshot.ts';
 import type { HostBlock } from './host-block.ts';
@@ -138,13 +138,15 @@ const inPrecedence = (a: HostBlock, b: HostBlock): number =>
   (a.rank === b.rank ? 0 : a.rank - b.rank) || compareMatches(a.match, b.match) || Number(a.isRefused) - Number(b.isRefused) || byAge(a, b);
 
 /**
- * The namespace that a host belongs to: that of the oldest object that names it. If that is a route, it is the namespace of its Gateway.
- * Those who may create Gateways, or attach routes to one for many hosts, can name those of others, so that gives them nothing.
+ * The object that a host belongs to, with its namespace: the oldest one that names it. If that is a route, it is its Gateway. Those who may create
+ * Gateways, or attach routes to one for many hosts, can name those of others, so that gives them nothing.
  */
-export function namespaceOf(http: GatewayHost | null, claims: readonly PathClaim[]): string | null {
+export function ownerOf(http: GatewayHost | null, claims: readonly PathClaim[]): Meta | null {
   const owner = isOfGateway(http, claims) ? oldestListener(http) : claims[0];
-  return owner?.owner.meta.namespace ?? null;
+  return owner?.owner.meta ?? null;
 }
+
+const namespaceOf = (http: GatewayHost | null, claims: readonly PathClaim[]): string | null => ownerOf(http, claims)?.namespace ?? null;
 
 export const isOfGateway = (http: GatewayHost | null, claims: readonly PathClaim[]): boolean =>
   http !== null && (claims.length === 0 || !http.isOfOther);

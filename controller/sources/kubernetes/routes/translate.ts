@@ -15,7 +15,7 @@ import { readSecret, SecretCertificates } from './certificates.ts';
 import { type PathClaim, problemOf, type Request } from './claim.ts';
 import { type ClusterSnapshot, type ClusterTranslation, KUBERNETES_SOURCE } from './cluster-snapshot.ts';
 import { HostClaims } from './host-claims.ts';
-import { type GatewaySite, hasHttps, namespaceOf, ownClaims, routeOfGatewayHost, routeOfHost } from './host-route.ts';
+import { type GatewaySite, hasHttps, ownClaims, ownerOf, routeOfGatewayHost, routeOfHost } from './host-route.ts';
 import { isOurs, requestOf } from './ingress-claims.ts';
 import { readingOf } from './reading.ts';
 import { refusalsOf } from './refusals.ts';
@@ -45,19 +45,20 @@ export function translate(snapshot: ClusterSnapshot): ClusterTranslation {
   const certificates = new SecretCertificates(snapshot.secrets);
   for (const { secret, place } of gateways.defaults) certificates.presentDefault(secret, place);
   const routes: RouteSpec[] = [];
-  const namespaces = new Map<string, string>();
+  const owners = new Map<string, Meta>();
   const all = new Set<string>([...hosts.names(), ...gateways.hosts.keys(), ...gateways.passthroughs.keys()]);
   for (const host of [...all].sort()) {
     const claims = hosts.of(host as Domain);
     const site = siteOf(host as Domain, gateways);
-    const namespace = namespaceOf(site?.http ?? null, claims);
-    if (namespace !== null) namespaces.set(host, namespace);
+    const owner = ownerOf(site?.http ?? null, claims);
+    if (owner !== null) owners.set(host, owner);
+    const namespace = owner?.namespace ?? null;
     const own = ownClaims(claims, namespace);
     const isPresented = site !== null && presentsOne(host, secretsOf(site, claims), own, certificates);
     const usual = isPresented ? 'provided' : httpsOf(host as Domain, own, certificates, problems);
     // Wildcards come first in this order.
     const over = wildcardOf(host as Domain);
-    const isForeign = over !== undefined && certificates.isPresented(over) && namespaces.get(over) !== namespace;
+    const isForeign = over !== undefined && certificates.isPresented(over) && owners.get(over)?.namespace !== namespace;
     const https = usual === 'off' && isForeign && presentsDefault(host, site, certificates) ? 'provided' : usual;
     const route = routeOf(claims, site, https);
     if ('domain' in route) routes.push(route);
@@ -70,16 +71,18 @@ export function translate(snapshot: ClusterSnapshot): ClusterTranslation {
     ...[...snapshot.ingresses.values()].map((ingress) => ingressStatusOf(ingress, isOurs(ingress, snapshot))),
     ...gateways.statuses,
   ];
-  const owners = requests.map(({ owner }) => owner);
   const listed = limited(problems);
   return {
     routes,
-    certificates: certificates.list(namespaces),
+    certificates: certificates.list(owners),
     settings: gateways.settings,
     problems: listed,
     readings,
     statuses,
-    refusals: refusalsOf(owners, listed),
+    refusals: refusalsOf(
+      requests.map(({ owner }) => owner),
+      listed,
+    ),
     lastGood,
   };
 }
@@ -142,7 +145,7 @@ function routeOf(
 
 /** A host that belongs to an object with a setting for HTTPS gets no certificate from Gateways of others. */
 function secretsOf({ http }: GatewaySite, claims: readonly PathClaim[]): readonly string[] {
-  if (http === null || (!http.isOwnSecret && hasHttps(ownClaims(claims, namespaceOf(http, claims))))) return [];
+  if (http === null || (!http.isOwnSecret && hasHttps(ownClaims(claims, ownerOf(http, claims)?.namespace ?? null)))) return [];
   return http.presenting?.secrets ?? [];
 }
 

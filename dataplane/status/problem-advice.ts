@@ -20,6 +20,10 @@ const BY_CODE: Readonly<Record<string, Advice>> = {
     severity: 'warning',
     action: 'Look at the container with docker inspect, and recreate it; new containers are found meanwhile.',
   },
+  not_inspectable: {
+    severity: 'warning',
+    action: 'Allow the controller to inspect the container; until then it needs a label for its port if the engine lists none.',
+  },
   route_too_large: { severity: 'error', action: 'Split the site into several.' },
   domain_taken: { severity: 'warning', action: 'Remove the domain from one of the two, or give one of them another domain.' },
   labels_differ: {

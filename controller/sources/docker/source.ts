@@ -212,12 +212,18 @@ const notInspected = (container: UnreadableContainer): UndatedProblem => ({
   source: DOCKER_SOURCE,
   origin: originOf(container),
   domain: null,
-  code: 'not_inspected',
-  message: `${container.reason}; ${container.isAwaited ? AWAITED : AS_LISTED}recreate it, if need be after docker rm -f ${container.name}, or restart the engine`,
+  code: container.cause === 'forbidden' ? 'not_inspectable' : 'not_inspected',
+  message: `${container.reason}; ${ADVICE[container.cause](container.name)}`,
 });
 
-const AS_LISTED = 'only what the engine lists of the container is known: ';
+const AS_LISTED = 'only what the engine lists of the container is known';
 
-/** Said first, because recreating the container would not help, and restarting the engine may end all of them. */
-const AWAITED =
-  'the engine may be waiting for a volume or network of the container, of which only what the engine lists is known until it responds; if it never does, ';
+const recreate = (name: string): string => `recreate it, if need be after docker rm -f ${name}, or restart the engine`;
+
+const ADVICE: Readonly<Record<UnreadableContainer['cause'], (name: string) => string>> = {
+  failed: (name) => `${AS_LISTED}: ${recreate(name)}`,
+  forbidden: () => AS_LISTED,
+  // Said first, because recreating the container would not help, and restarting the engine may end all of them.
+  awaited: (name) =>
+    `the engine may be waiting for a volume or network of the container, of which only what the engine lists is known until it responds; if it never does, ${recreate(name)}`,
+};

@@ -117,6 +117,24 @@ test('a list says at which port and address such a container listens, and whethe
   }
 });
 
+test('a container that may not be inspected is used as it is listed, and others are found', async (t) => {
+  const { engine, located, run, next, listen, snapshots } = withEngine(t);
+  engine.run(app(1));
+  engine.run(app(2, 'b.example'));
+  spoil(engine, FIRST, (response) => response.writeHead(403).end('{"message":"authorization denied by plugin"}'));
+  await listen();
+  located('d', []);
+  run();
+  const { snapshot } = await next('b.example=healthy a.example=healthy');
+  assert.match(
+    problemsOf(snapshot).join(),
+    /not_inspectable: .* refuses to inspect a container \(403\); .*allow containers.*; only what the engine lists/,
+  );
+  engine.run(app(3, 'c.example'));
+  await next('b.example=healthy c.example=healthy a.example=healthy');
+  assert.ok(!snapshots.some(({ snapshot: { kind } }) => kind === 'failed'));
+});
+
 test('a stopped container that is removed while its inspection takes long stays removed', async (t) => {
   const { engine, source, located, run, next, listen } = withEngine(t);
   engine.run({ ...app(1), running: false });

@@ -5,15 +5,18 @@ import { type EngineAddress, formatEngineAddress } from './engine-address.ts';
 export class EngineFailure extends Error {
   /**
    * Whether the engine may do other things than what was requested: it responded, or only didn't in time, or cut off its response, as if
-   * what it was asked about made it crash. Not if access is refused in general.
+   * what it was asked about made it crash. Not if its socket can't be opened.
    */
   readonly isOfRequest: boolean;
+  /** Whether it was not allowed, as by a socket proxy or an authorization plugin. */
+  readonly isForbidden: boolean;
   /** Whether the engine was not even reached, so that trying again costs next to nothing. */
   readonly isUnreached: boolean;
 
-  constructor(message: string, { isOfRequest = false, isUnreached = false } = {}) {
+  constructor(message: string, { isOfRequest = false, isForbidden = false, isUnreached = false } = {}) {
     super(message);
     this.isOfRequest = isOfRequest;
+    this.isForbidden = isForbidden;
     this.isUnreached = isUnreached;
   }
 }
@@ -38,6 +41,7 @@ export function engineFailure(address: EngineAddress, what: string, error: unkno
   if (statusCode === 403)
     return new EngineFailure(
       `the container engine at ${where} refuses to ${what} (403); a socket proxy has to allow containers, events and version`,
+      { isOfRequest: true, isForbidden: true },
     );
   const reason = String(message ?? error)
     .replace(/\s+/g, ' ')

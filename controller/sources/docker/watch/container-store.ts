@@ -25,8 +25,13 @@ type Entry = {
   listed: string;
 };
 
-/** A container that the engine lists and can't inspect. `isAwaited`: its response is used whenever it comes. */
-export type UnreadableContainer = { readonly id: string; readonly name: string; readonly reason: string; readonly isAwaited: boolean };
+/** A container that the engine lists and can't inspect. `awaited`: its response is used whenever it comes. */
+export type UnreadableContainer = {
+  readonly id: string;
+  readonly name: string;
+  readonly reason: string;
+  readonly cause: 'awaited' | 'forbidden' | 'failed';
+};
 
 /** The states in which a container has no address. */
 const STOPPED: ReadonlySet<string> = new Set(['created', 'exited', 'dead', 'removing']);
@@ -217,10 +222,11 @@ export class ContainerStore {
 
   /** @returns whether anything changed as far as is known by now. @throws EngineFailure if the engine fails as a whole. */
   private async inspectOne(session: Inspector, id: string, listed: ContainerSummary | undefined, settled: Settled): Promise<boolean> {
-    const failed = (reason: string, isAwaited: boolean) => !running.isOutdated && this.doWithout(id, listed, reason, isAwaited);
+    const failed = (reason: string, cause: UnreadableContainer['cause']) =>
+      !running.isOutdated && this.doWithout(id, { name: listed?.name ?? this.get(id)?.name ?? id.slice(0, 12), reason, cause });
     const running: Running = this.inspections.start(
       id,
-      session.inspect(id, (failure) => settled(failed(failure.message, true))),
+      session.inspect(id, (failure) => settled(failed(failure.message, 'awaited'))),
     );
     const end = async () => {
       try {
@@ -228,7 +234,8 @@ export class ContainerStore {
         return !running.isOutdated && this.note(id, found, listed);
       } catch (error) {
         if (!running.isLeft && !(error instanceof EngineFailure && error.isOfRequest)) throw error;
-        return failed(error instanceof Error ? error.message : String(error), false);
+        const isForbidden = error instanceof EngineFailure && error.isForbidden;
+        return failed(error instanceof Error ? error.message : String(error), isForbidden ? 'forbidden' : 'failed');
       }
     };
     if (await this.inspections.endsSoon(running)) return end();
@@ -237,9 +244,9 @@ export class ContainerStore {
   }
 
   /** A container can't be inspected. It is tried again after the next list. @returns whether that is new. */
-  private doWithout(id: string, listed: ContainerSummary | undefined, reason: string, isAwaited: boolean): boolean {
+  private doWithout(id: string, known: Omit<UnreadableContainer, 'id'>): boolean {
     if (this.unreadable.has(id)) return false;
-    this.unreadable.set(id, { id, name: listed?.name ?? this.get(id)?.name ?? id.slice(0, 12), reason, isAwaited });
+    this.unreadable.set(id, { id, ...known });
     return true;
   }
 

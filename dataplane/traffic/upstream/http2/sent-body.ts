@@ -2,14 +2,20 @@ import { AppendBuffer } from '../../io/append-buffer.ts';
 
 /** Larger bodies are not kept (bytes): as much as is held of a body whose length is known. */
 export const MAX_SENT = 65_536;
+/** What all requests of a thread together may keep (bytes of memory). Beyond that, a request is sent once. */
+const MAX_TOTAL = 67_108_864;
 /** A first piece in a buffer of up to this many bytes is kept as it is. */
 const SMALL_BUFFER = 16_384;
 const NOTHING = Buffer.alloc(0);
+
+let total = 0;
 
 /** What has been sent of a body while it arrived, kept in case that the target turns out not to have processed the request. */
 export class SentBody {
   private bytes: Buffer = NOTHING;
   private gathering: AppendBuffer | null = null;
+  /** The memory that it takes of the total. */
+  private counted = 0;
 
   /** `piece` must not be overwritten. @returns false if that is too much: it is of no use any more. */
   add(piece: Buffer): boolean {
@@ -20,10 +26,24 @@ export class SentBody {
       this.gathering ??= new AppendBuffer();
       this.bytes = this.gathering.join(bytes, piece);
     }
-    return true;
+    return this.count(this.bytes.buffer.byteLength);
+  }
+
+  /** @returns whether the total is within its limit. */
+  private count(memory: number): boolean {
+    total += memory - this.counted;
+    this.counted = memory;
+    return total <= MAX_TOTAL;
   }
 
   get whole(): Buffer {
     return this.bytes;
+  }
+
+  /** It is no longer kept here. To be called once it is of no use. */
+  drop(): void {
+    this.count(0);
+    this.bytes = NOTHING;
+    this.gathering = null;
   }
 }

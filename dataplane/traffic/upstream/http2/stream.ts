@@ -118,7 +118,7 @@ export class UpstreamStream implements Attempt, StreamReceiver {
     const { x } = this;
     if (x === null) return false;
     x.bodyConsumed = true;
-    if (this.sent?.add(buffer.subarray(from, to)) === false) this.sent = null;
+    if (this.sent?.add(buffer.subarray(from, to)) === false) this.forgetSent();
     // A long upload is progress: the time limit of the response starts when the request is complete.
     this.deadline = this.now() + this.limits.headMs;
     return this.stream.write(buffer, from, to);
@@ -128,7 +128,7 @@ export class UpstreamStream implements Attempt, StreamReceiver {
     this.requestComplete = true;
     if (this.x === null) return;
     this.x.bodyConsumed = true;
-    if (trailers !== '') this.sent = null;
+    if (trailers !== '') this.forgetSent();
     this.stream.end(trailers);
   }
 
@@ -165,7 +165,7 @@ export class UpstreamStream implements Attempt, StreamReceiver {
     const { x, stream } = this;
     if (x === null) return;
     this.answered = true;
-    this.sent = null;
+    this.forgetSent();
     this.accept();
     const head = tooLarge ? null : this.read(x, block);
     if (head === null) return this.refuse();
@@ -281,6 +281,11 @@ export class UpstreamStream implements Attempt, StreamReceiver {
     x.bodyConsumed = false;
   }
 
+  private forgetSent(): void {
+    this.sent?.drop();
+    this.sent = null;
+  }
+
   private accept(): void {
     if (this.isAccepted) return;
     this.isAccepted = true;
@@ -330,6 +335,7 @@ export class UpstreamStream implements Attempt, StreamReceiver {
     const { x, session } = this;
     if (x === null) return;
     session.endpoint.end(this.ledgerSlot);
+    this.forgetSent();
     this.x = null;
     x.attempt = null;
     this.accept();

@@ -455,6 +455,21 @@ describe('the dashboard', { skip: missingBrowser() }, () => {
     await page.locator('.total').first().waitFor();
   });
 
+  test('hosts have the names that their owners write, and those that browsers send beside them', async () => {
+    await using shown = await scene.show();
+    const { page } = shown;
+    const sent = 'xn--e1afmkfd.test';
+    scene.pair.write(`${sent} {\n  respond "hello"\n}\n`);
+    await until('the site', async () => (await scene.pair.visit(sent)).status === 200);
+    await shown.open('#/routes');
+    await page.getByRole('link', { name: 'пример.test' }).click();
+    await page.locator('h1', { hasText: 'пример.test' }).waitFor();
+    assert.equal(new URL(page.url()).hash, `#/hosts/${sent}`);
+    assert.match(await text(page, '.title'), new RegExp(sent));
+    assert.match(await page.title(), /^пример\.test/);
+    assert.deepEqual(await shown.violations(), []);
+  });
+
   test('the page says that the connection is lost while the data plane is restarted, and continues by itself', async () => {
     await using shown = await scene.show();
     const { page } = shown;

@@ -6,6 +6,7 @@ import { type Question, useLive } from './data/live.ts';
 import { type PageLocation, usePageLocation } from './data/page-location.ts';
 import { type Period, periodOf, periodQuery } from './data/period.ts';
 import { proxyTime } from './data/proxy-time.ts';
+import { readableHost } from './data/readable-host.ts';
 import { Header } from './parts/header.tsx';
 import { Search } from './parts/search.tsx';
 import { PRODUCT, TEXT } from './strings.ts';
@@ -85,7 +86,7 @@ function Content(props: ViewProps) {
 function useTitle({ view, subject }: PageLocation): void {
   const title = subject ?? viewOf(view)?.title ?? TEXT.notFound;
   useEffect(() => {
-    document.title = `${visible(title)} · ${PRODUCT}`;
+    document.title = `${visible(readableHost(title))} · ${PRODUCT}`;
   }, [title]);
 }
 

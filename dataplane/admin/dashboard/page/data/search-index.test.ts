@@ -24,3 +24,12 @@ test('the search finds hosts, also those of wildcards, containers, paths and tar
   assert.deepEqual(found('3f2a shop.test'), ['host shop.test', 'container shop-web-1 (3f2a9c)', 'target 10.0.0.5:3000']);
   assert.deepEqual([found(''), found('nothing')], [[], []]);
 });
+
+test('a host is found by the name that its owner writes and by the one that browsers send', () => {
+  const index = indexOf([{ domain: 'xn--e1afmkfd.test', handles: [] }], [], []);
+  for (const text of ['пример', 'ПРИМЕР.test', 'xn--e1af'])
+    assert.deepEqual(
+      find(index, text).map(({ name, link }) => [name, link]),
+      [['пример.test', '#/hosts/xn--e1afmkfd.test']],
+    );
+});

@@ -1,5 +1,6 @@
 import { readablePath } from './format.ts';
 import { linkTo } from './page-location.ts';
+import { readableHost } from './readable-host.ts';
 
 /** The parts of routes, targets and snapshots that the search needs. */
 type Route = {
@@ -17,18 +18,22 @@ export type SearchEntry = {
   readonly name: string;
   readonly about: string;
   readonly link: string;
+  /** In lower case, with each spelling of a host. */
   readonly text: string;
 };
 
 const MAX = 30;
 
-const entry = (kind: string, name: string, about: string, link: string): SearchEntry => ({
+const entry = (kind: string, name: string, about: string, link: string, also = ''): SearchEntry => ({
   kind,
   name,
   about,
   link,
-  text: `${name} ${about}`.toLowerCase(),
+  text: `${name} ${about} ${also}`.toLowerCase(),
 });
+
+const hostEntry = (domain: string, about: string): SearchEntry =>
+  entry('host', readableHost(domain), about, linkTo('hosts', domain), domain);
 
 /** Hosts first, then containers and other origins, paths, targets. */
 export function indexOf(
@@ -44,11 +49,11 @@ export function indexOf(
   for (const { domain, top_pages } of analytics) for (const { path } of top_pages) addPath(domain, path);
   const routed = new Set(routes.map(({ domain }) => domain));
   return [
-    ...routes.map(({ domain, origin }) => entry('host', domain, origin ?? '', host(domain))),
+    ...routes.map(({ domain, origin }) => hostEntry(domain, origin ?? '')),
     // The hosts of wildcards, and those that are no longer routed.
     ...[...new Set([...analytics, ...visited].map(({ domain }) => domain))]
       .filter((domain) => !routed.has(domain))
-      .map((domain) => entry('host', domain, '', host(domain))),
+      .map((domain) => hostEntry(domain, '')),
     ...routes.flatMap(({ domain, origin }) =>
       origin?.startsWith('container ') ? [entry('container', origin.slice('container '.length), domain, host(domain))] : [],
     ),

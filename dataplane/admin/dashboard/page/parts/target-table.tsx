@@ -1,8 +1,10 @@
 import type { UpstreamStatus } from '../../../../../shared/wire/status.ts';
 import { exact, moment } from '../data/format.ts';
 import { linkTo } from '../data/page-location.ts';
+import { searchable } from '../data/readable-host.ts';
 import { HOST, UPSTREAMS } from '../strings.ts';
 import { Cell, Filtered } from './filtered.tsx';
+import { HostName } from './host-name.tsx';
 
 const COLUMNS = [
   { name: UPSTREAMS.address },
@@ -27,7 +29,7 @@ export function TargetTable({ targets, filter, of }: TargetTableProps) {
       caption={UPSTREAMS.address}
       columns={of === undefined ? [...COLUMNS, HOSTS] : COLUMNS}
       items={targets}
-      textOf={({ address, id, domains, reason }) => [address, id, reason, ...domains].join(' ').toLowerCase()}
+      textOf={({ address, id, domains, reason }) => [address, id, reason, ...domains.map(searchable)].join(' ').toLowerCase()}
       first={filter}
       empty={of === undefined ? UPSTREAMS.empty : HOST.noTarget}
       noMatch={UPSTREAMS.noMatch}
@@ -81,7 +83,7 @@ const Hosts = ({ domains, more }: { domains: readonly string[]; more: number }) 
   <span class="hosts">
     {domains.map((domain) => (
       <a key={domain} href={linkTo('hosts', domain)}>
-        {domain}
+        <HostName name={domain} />
       </a>
     ))}
     {more > 0 && <span class="dim">{UPSTREAMS.more(exact(more))}</span>}

@@ -3,6 +3,7 @@ import type { History, HistoryCounts, HistoryRange } from '../../../../../shared
 import { bytes, count, country, duration, moment, percent, readablePath } from '../data/format.ts';
 import { comparability, pointsBefore, unknownPoints } from '../data/period.ts';
 import { proxyTime } from '../data/proxy-time.ts';
+import { readableHost } from '../data/readable-host.ts';
 import { LIST, LIST_EMPTY, LIST_GROUP, METRIC, METRIC_HINT, RANGE } from '../strings.ts';
 import { BarList } from './bar-list.tsx';
 import { Card } from './card.tsx';
@@ -112,6 +113,7 @@ const NAMES: Partial<Record<ListName, (name: string) => string>> = {
   pages: readablePath,
   entry_pages: readablePath,
   countries: country,
+  referrers: readableHost,
 };
 
 function Lists({ title, lists, history }: { title: string; lists: readonly ListName[]; history: History }) {

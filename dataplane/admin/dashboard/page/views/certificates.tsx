@@ -4,8 +4,10 @@ import { useLoaded } from '../data/load.ts';
 import { linkTo } from '../data/page-location.ts';
 import { DAY } from '../data/period.ts';
 import { proxyTime } from '../data/proxy-time.ts';
+import { searchable } from '../data/readable-host.ts';
 import { Card, Waiting } from '../parts/card.tsx';
 import { Cell, Filtered } from '../parts/filtered.tsx';
+import { HostName } from '../parts/host-name.tsx';
 import { CERTIFICATES, TEXT } from '../strings.ts';
 import type { ViewProps } from './view.ts';
 
@@ -32,7 +34,9 @@ export function CertificatesView({ place }: ViewProps) {
           caption={TEXT.certificates}
           columns={COLUMNS}
           items={sorted}
-          textOf={({ domains, issuer, source, last_error }) => [...domains, issuer, source, last_error].join(' ').toLowerCase()}
+          textOf={({ domains, issuer, source, last_error }) =>
+            [...domains.map(searchable), issuer, source, last_error].join(' ').toLowerCase()
+          }
           first={place.query.get('filter')}
           empty={CERTIFICATES.empty}
           noMatch={TEXT.searchNothing}
@@ -69,7 +73,9 @@ function Row({ record, now }: { record: CertificateRecord; now: number }) {
       <th scope="row">
         {domains.map((domain) => (
           <div key={domain}>
-            <a href={linkTo('hosts', domain)}>{domain}</a>
+            <a href={linkTo('hosts', domain)}>
+              <HostName name={domain} />
+            </a>
           </div>
         ))}
       </th>

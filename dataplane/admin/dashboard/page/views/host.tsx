@@ -4,6 +4,7 @@ import type { Explanation } from '../../../../../shared/wire/status.ts';
 import { count, exact, percent, visible } from '../data/format.ts';
 import { type Loaded, useLoaded } from '../data/load.ts';
 import { periodQuery } from '../data/period.ts';
+import { readableHost } from '../data/readable-host.ts';
 import { AlertList } from '../parts/alert-list.tsx';
 import { Card, Loading, Waiting } from '../parts/card.tsx';
 import { PeriodPicker } from '../parts/period-picker.tsx';
@@ -34,6 +35,7 @@ function CatchAll(props: HostProps) {
 
 function Host({ place, overview, period, history }: HostProps) {
   const domain = place.subject ?? '';
+  const readable = readableHost(domain);
   const name = domain.startsWith('*.') ? `any${domain.slice(1)}` : domain;
   const explained = useLoaded<Explanation>(`explain?url=${encodeURIComponent(name)}`, REFRESH_MS, overview.status.generation);
   const alerts = overview.alerts.filter((alert) => alert.domain === domain);
@@ -43,7 +45,8 @@ function Host({ place, overview, period, history }: HostProps) {
   return (
     <>
       <div class="title">
-        <h1>{visible(domain)}</h1>
+        <h1>{visible(readable)}</h1>
+        {readable !== domain && <p class="dim">{visible(domain)}</p>}
         <p class="now-here">
           {history.value !== null && <b>{HOST.visitorsNow(history.value.now)}</b>}{' '}
           {live !== undefined && <span class="dim">{HOST.lastMinute(exact(live.page_views_1m), live.page_views_1m)}</span>}{' '}

@@ -4,10 +4,12 @@ import { bytes, count, exact, percent, rate, span, visible } from '../data/forma
 import { hostRowsOf } from '../data/host-rows.ts';
 import type { Loaded } from '../data/load.ts';
 import { linkTo } from '../data/page-location.ts';
+import { searchable } from '../data/readable-host.ts';
 import { AlertList } from '../parts/alert-list.tsx';
 import { Card, Loading, Waiting } from '../parts/card.tsx';
 import { Figure } from '../parts/figure.tsx';
 import { Cell, Filtered } from '../parts/filtered.tsx';
+import { HostName } from '../parts/host-name.tsx';
 import { PeriodPicker } from '../parts/period-picker.tsx';
 import { Traffic } from '../parts/traffic.tsx';
 import { ALERTS, ERRORS, HOSTS, NOW, TEXT } from '../strings.ts';
@@ -119,14 +121,16 @@ function Hosts({ overview, history }: { overview: Overview; history: History | n
         caption={HOSTS.title}
         columns={columns}
         items={hostRowsOf(overview, history?.hosts ?? [])}
-        textOf={({ domain }) => domain}
+        textOf={({ domain }) => searchable(domain)}
         rows={FIRST_HOSTS}
         empty={HOSTS.noTraffic}
         noMatch={TEXT.searchNothing}
         row={({ domain, pageViews, requests, minute, hour, wrong: message }) => (
           <tr key={domain}>
             <th scope="row">
-              <a href={linkTo('hosts', domain)}>{domain}</a>
+              <a href={linkTo('hosts', domain)}>
+                <HostName name={domain} />
+              </a>
             </th>
             <Cell of={HOSTS.pageViews} number>
               {known(pageViews)}
@@ -146,7 +150,9 @@ function Hosts({ overview, history }: { overview: Overview; history: History | n
               ) : (
                 <a class="poor-text" href={linkTo('hosts', domain)} title={visible(message)}>
                   {HOSTS.wrong}
-                  <span class="hidden">: {domain}</span>
+                  <span class="hidden">
+                    : <HostName name={domain} />
+                  </span>
                 </a>
               )}
             </Cell>

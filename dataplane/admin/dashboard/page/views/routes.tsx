@@ -2,9 +2,11 @@ import type { DataplaneStatus, FullRoute } from '../../../../../shared/wire/stat
 import { moment, visible } from '../data/format.ts';
 import { useLoaded } from '../data/load.ts';
 import { linkTo } from '../data/page-location.ts';
+import { searchable } from '../data/readable-host.ts';
 import { Card, Loading, Waiting } from '../parts/card.tsx';
 import { Conditions } from '../parts/conditions.tsx';
 import { Cell, Filtered } from '../parts/filtered.tsx';
+import { HostName } from '../parts/host-name.tsx';
 import { HOSTS, ROUTES, TEXT } from '../strings.ts';
 import type { ViewProps } from './view.ts';
 
@@ -35,7 +37,7 @@ function Routes({ filter, version }: { filter: string | undefined; version: stri
           caption={TEXT.routes}
           columns={COLUMNS}
           items={routes.value}
-          textOf={(route) => `${route.domain} ${route.origin} ${route.source} ${addressesOf(route).join(' ')}`.toLowerCase()}
+          textOf={(route) => `${searchable(route.domain)} ${route.origin} ${route.source} ${addressesOf(route).join(' ')}`.toLowerCase()}
           first={filter}
           empty={
             <>
@@ -47,7 +49,9 @@ function Routes({ filter, version }: { filter: string | undefined; version: stri
           row={(route) => (
             <tr key={route.domain}>
               <th scope="row">
-                <a href={linkTo('hosts', route.domain)}>{route.domain}</a>
+                <a href={linkTo('hosts', route.domain)}>
+                  <HostName name={route.domain} />
+                </a>
                 {ROUTES.https[route.https] !== null && <span class="why">{ROUTES.https[route.https]}</span>}
               </th>
               <Cell of={ROUTES.handler}>

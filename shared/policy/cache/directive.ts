@@ -1,8 +1,8 @@
-import { didYouMean } from '../../closest.ts';
 import type { Condition } from '../../condition.ts';
-import { type Directive, type DirectiveContext, firstOf, type Grammar } from '../../config-file/directive.ts';
+import type { DirectiveContext, Grammar } from '../../config-file/directive.ts';
+import { type OptionSyntax, optionOf } from '../../config-file/option-line.ts';
 import { quote } from '../../config-file/quote.ts';
-import { lineOf, type Word } from '../../config-file/word.ts';
+import type { Word } from '../../config-file/word.ts';
 import { parseSeconds } from '../../values/duration.ts';
 import type { KeySpec } from './key.ts';
 import { KEY_FORM, readKey } from './key-line.ts';
@@ -21,13 +21,15 @@ type Spec = {
   key?: KeySpec | undefined;
   bypass?: Condition | undefined;
 };
-type Option = { readonly form: string; read(args: readonly Word[], spec: Spec, reading: DirectiveContext, name: Word): void };
+type Option = OptionSyntax & { read(args: readonly Word[], spec: Spec, reading: DirectiveContext, name: Word): void };
 
 const OPTIONS: Readonly<Record<string, Option>> = {
   ttl: {
     form: 'ttl <duration> [<status> …]',
+    least: 1,
+    repeats: true,
     read([time, ...statuses], spec, { report }, name) {
-      if (!time) return report.error(name, `ttl is missing an argument: write ${OPTIONS.ttl?.form}`);
+      if (!time) return;
       const secs = durationIn(time, 'ttl', report);
       const numbers = statuses.map((word) => statusIn(word, report));
       if (secs === 0) report.error(time, `ttl ${quote(time.text)}: it is at least 1s; for no cache, write cache off`);
@@ -57,6 +59,7 @@ const OPTIONS: Readonly<Record<string, Option>> = {
   },
   key: {
     form: KEY_FORM,
+    repeats: true,
     read(args, spec, { report }, name) {
       const key = readKey(args, spec.key ?? {}, report, name);
       if (key !== null) spec.key = key;
@@ -73,8 +76,6 @@ const OPTIONS: Readonly<Record<string, Option>> = {
   },
 };
 const FORMS = Object.values(OPTIONS).map(({ form }) => form);
-/** Options that may be given several times. */
-const REPEATED: ReadonlySet<string> = new Set(['ttl', 'key']);
 const FORM = 'cache [on|off|<duration>]';
 
 export const cacheDirective: Grammar<{ cache?: Spec | null | undefined }> = {
@@ -99,25 +100,11 @@ export const cacheDirective: Grammar<{ cache?: Spec | null | undefined }> = {
       else report.error(word, `cache ${quote(word.text)}: write on, off or a duration such as 10m`);
     }
     const seen: Word[] = [];
-    for (const line of block ? reading.expanded(block).lines : []) readOption(line, seen, spec, reading);
+    for (const line of block ? reading.expanded(block).lines : [])
+      optionOf('cache', line, OPTIONS, seen, report)?.read(line.args, spec, reading, line.name);
     if (block && spec.ttls === undefined && seen.length === 0) report.error(name, 'cache has an empty block: write cache alone');
   },
 };
-
-function readOption({ name, args, block }: Directive, seen: Word[], spec: Spec, reading: DirectiveContext): void {
-  const { report } = reading;
-  const option = Object.hasOwn(OPTIONS, name.text) ? OPTIONS[name.text] : undefined;
-  const earlier = REPEATED.has(name.text) ? undefined : firstOf(seen, name.text);
-  seen.push(name);
-  if (!option)
-    return report.error(
-      name,
-      `cache has no ${quote(name.text)}${didYouMean(name.text, Object.keys(OPTIONS)) || `: write ${FORMS.join(', ')}, one per line`}`,
-    );
-  if (earlier) return report.error(name, `${name.text} is already in ${lineOf(earlier, name)}; keep one of them`);
-  if (block) return report.error(block.open, `${name.text} takes no block: write ${option.form}`);
-  option.read(args, spec, reading, name);
-}
 
 function onlyDuration([time, extra]: readonly Word[], option: string, report: DirectiveContext['report'], name: Word): number | null {
   if (!time || extra) {

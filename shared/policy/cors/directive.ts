@@ -1,7 +1,7 @@
-import { didYouMean } from '../../closest.ts';
-import { type Directive, type DirectiveContext, firstOf, type Grammar } from '../../config-file/directive.ts';
+import { type DirectiveContext, firstOf, type Grammar } from '../../config-file/directive.ts';
+import { type OptionSyntax, optionOf } from '../../config-file/option-line.ts';
 import { quote } from '../../config-file/quote.ts';
-import { lineOf, type Word } from '../../config-file/word.ts';
+import type { Word } from '../../config-file/word.ts';
 import { parseSeconds } from '../../values/duration.ts';
 import { TOKEN } from '../../values/token.ts';
 import { ANY_ORIGIN, parseOrigin } from './origin.ts';
@@ -24,13 +24,11 @@ type Cors = {
   credentials: boolean;
   max_age_secs: number;
 };
-type Line = {
-  readonly form: string;
-  readonly least: number;
+type Option = OptionSyntax & {
   read(args: readonly Word[], cors: Cors, report: DirectiveContext['report']): void;
 };
 
-const named = (member: 'methods' | 'headers' | 'expose', form: string, upper = false): Line => ({
+const named = (member: 'methods' | 'headers' | 'expose', form: string, upper = false): Option => ({
   form,
   least: 1,
   read(words, cors, { error }) {
@@ -43,13 +41,12 @@ const named = (member: 'methods' | 'headers' | 'expose', form: string, upper = f
   },
 });
 
-const LINES: Readonly<Record<string, Line>> = {
+const OPTIONS: Readonly<Record<string, Option>> = {
   methods: named('methods', 'methods <METHOD> [<METHOD> …]', true),
   headers: named('headers', 'headers <Name> [<Name> …]'),
   expose: named('expose', 'expose <Name> [<Name> …]'),
   credentials: {
     form: 'credentials',
-    least: 0,
     read([word], cors, { error }) {
       if (word) error(word, 'credentials takes no argument');
       cors.credentials = true;
@@ -75,7 +72,6 @@ const LINES: Readonly<Record<string, Line>> = {
     },
   },
 };
-const FORMS = Object.values(LINES).map(({ form }) => form);
 
 export const corsDirective: Grammar<{ cors?: Cors | null | undefined }> = {
   name: 'cors',
@@ -101,24 +97,9 @@ export const corsDirective: Grammar<{ cors?: Cors | null | undefined }> = {
       else report.error(word, `cors ${quote(word.text)}: ${origin.reason}`);
     }
     const seen: Word[] = [];
-    for (const line of block ? expanded(block).lines : []) readLine(line, seen, cors, report);
+    for (const line of block ? expanded(block).lines : []) optionOf('cors', line, OPTIONS, seen, report)?.read(line.args, cors, report);
     const credentials = firstOf(seen, 'credentials');
     if (credentials && cors.origins.includes(ANY_ORIGIN))
       report.error(credentials, 'credentials can’t be allowed to every origin: name them instead of *');
   },
 };
-
-function readLine({ name, args, block }: Directive, seen: Word[], cors: Cors, report: DirectiveContext['report']): void {
-  const line = Object.hasOwn(LINES, name.text) ? LINES[name.text] : undefined;
-  if (!line)
-    return report.error(
-      name,
-      `cors has no ${quote(name.text)}${didYouMean(name.text, Object.keys(LINES)) || `: write ${FORMS.join(', ')}, one per line`}`,
-    );
-  const earlier = firstOf(seen, name.text);
-  seen.push(name);
-  if (earlier) return report.error(name, `${name.text} is already in ${lineOf(earlier, name)}; keep one of them`);
-  if (block) return report.error(block.open, `${name.text} takes no block: write ${line.form}`);
-  if (args.length < line.least) return report.error(name, `${name.text} is missing an argument: write ${line.form}`);
-  line.read(args, cors, report);
-}

@@ -1,7 +1,8 @@
 import { didYouMean } from '../../closest.ts';
-import { type Directive, type DirectiveContext, firstOf, type Grammar } from '../../config-file/directive.ts';
+import { type DirectiveContext, firstOf, type Grammar } from '../../config-file/directive.ts';
+import { type OptionSyntax, optionOf } from '../../config-file/option-line.ts';
 import { quote } from '../../config-file/quote.ts';
-import { lineOf, type Word } from '../../config-file/word.ts';
+import type { Word } from '../../config-file/word.ts';
 import { parseSeconds } from '../../values/duration.ts';
 import { NAME_TOKEN } from '../../values/token.ts';
 import { COPIED_TWICE, COPYABLE, faultOfCopied } from '../forward-auth/directive.ts';
@@ -31,7 +32,7 @@ type Jwt = {
   clock_skew_secs: number;
 };
 type Context = Pick<DirectiveContext, 'report' | 'textOf'>;
-type Option = { readonly form: string; readonly once?: true; read(args: readonly Word[], jwt: Jwt, context: Context, option: Word): void };
+type Option = OptionSyntax & { read(args: readonly Word[], jwt: Jwt, context: Context, option: Word): void };
 
 const texts = (into: 'issuers' | 'audiences') => (args: readonly Word[], jwt: Jwt, context: Context, option: Word) => {
   for (const word of args) if (isText(word, option, context)) jwt[into].push(word.text);
@@ -42,7 +43,7 @@ const KEYS_FORM = 'keys <file>|<URL> [private]';
 const OPTIONS: Readonly<Record<string, Option>> = {
   keys: {
     form: KEYS_FORM,
-    once: true,
+    least: 1,
     read([word, ...rest], jwt, { report, textOf }) {
       if (!word) return;
       if (/^https?:\/\//i.test(word.text)) return readSource(word, rest, jwt, report);
@@ -53,10 +54,12 @@ const OPTIONS: Readonly<Record<string, Option>> = {
       jwt.keys = keys.value;
     },
   },
-  issuer: { form: 'issuer <iss> [<iss> …]', read: texts('issuers') },
-  audience: { form: 'audience <aud> [<aud> …]', read: texts('audiences') },
+  issuer: { form: 'issuer <iss> [<iss> …]', least: 1, repeats: true, read: texts('issuers') },
+  audience: { form: 'audience <aud> [<aud> …]', least: 1, repeats: true, read: texts('audiences') },
   require: {
     form: 'require <claim> [<value> …]',
+    least: 1,
+    repeats: true,
     read([claim, ...values], jwt, context, option) {
       if (claim && [claim, ...values].every((word) => isText(word, option, context)))
         jwt.require.push({ claim: claim.text, values: values.map(({ text }) => text) });
@@ -64,6 +67,8 @@ const OPTIONS: Readonly<Record<string, Option>> = {
   },
   copy_claims: {
     form: 'copy_claims <claim>><Name> …',
+    least: 1,
+    repeats: true,
     read(args, jwt, { report }) {
       for (const word of args) {
         const [, claim = '', to = ''] = /^([^>]*)>([^>]*)$/.exec(word.text) ?? [];
@@ -77,6 +82,8 @@ const OPTIONS: Readonly<Record<string, Option>> = {
   },
   from: {
     form: 'from header|cookie <name>|query <name>',
+    least: 1,
+    repeats: true,
     read([kind, name, extra], jwt, { report }, option) {
       const wrong = (place: Word) => report.error(place, `${quote(place.text)}: write ${OPTIONS.from?.form}`);
       if (!kind) return;
@@ -92,7 +99,7 @@ const OPTIONS: Readonly<Record<string, Option>> = {
   },
   clock_skew: {
     form: 'clock_skew <duration>',
-    once: true,
+    least: 1,
     read([word, extra], jwt, { report }) {
       if (!word) return;
       if (extra) return report.error(extra, `${quote(extra.text)} is one argument too many for clock_skew: write clock_skew <duration>`);
@@ -102,7 +109,6 @@ const OPTIONS: Readonly<Record<string, Option>> = {
     },
   },
 };
-const FORMS = Object.values(OPTIONS).map(({ form }) => form);
 
 export const jwtDirective: Grammar<{ jwt?: Jwt | null | undefined }> = {
   name: 'jwt',
@@ -123,7 +129,8 @@ export const jwtDirective: Grammar<{ jwt?: Jwt | null | undefined }> = {
     // Also with mistakes, so that a mistake never leaves a protected site open.
     part.jwt = jwt;
     const seen: Word[] = [];
-    for (const line of block ? expanded(block).lines : []) readOption(line, seen, jwt, { report, textOf });
+    for (const line of block ? expanded(block).lines : [])
+      optionOf('jwt', line, OPTIONS, seen, report)?.read(line.args, jwt, { report, textOf }, line.name);
     if (jwt.from.length === 0) jwt.from.push({ kind: 'header' });
     if (!firstOf(seen, 'keys')) report.error(name, `jwt needs the keys that verify tokens: write ${KEYS_FORM} in its block`);
     for (const list of [jwt.issuers, jwt.audiences, jwt.require, jwt.copy_claims, jwt.from, ...jwt.require.map(({ values }) => values)])
@@ -139,21 +146,6 @@ function readSource(word: Word, [privately, extra]: readonly Word[], jwt: Jwt, r
   const fault = word.text.length > LONGEST_URL ? `at most ${LONGEST_URL} characters` : faultOfSource(source);
   if (fault === undefined) jwt.key_source = source;
   else report.error(word, `keys ${quote(word.text)}: ${fault}`);
-}
-
-function readOption({ name, args, block }: Directive, seen: Word[], jwt: Jwt, context: Context): void {
-  const { report } = context;
-  const option = Object.hasOwn(OPTIONS, name.text) ? OPTIONS[name.text] : undefined;
-  if (!option) {
-    const advice = didYouMean(name.text, Object.keys(OPTIONS)) || `: write ${FORMS.join(', ')}, one per line`;
-    return report.error(name, `jwt has no ${quote(name.text)}${advice}`);
-  }
-  const earlier = option.once && firstOf(seen, name.text);
-  seen.push(name);
-  if (earlier) report.error(name, `${name.text} is already in ${lineOf(earlier, name)}; keep one of them`);
-  else if (block) report.error(block.open, `${name.text} takes no block: write ${option.form}`);
-  else if (args.length === 0) report.error(name, `${name.text} is missing an argument: write ${option.form}`);
-  else option.read(args, jwt, context, name);
 }
 
 function isText(word: Word, option: Word, { report }: Context): boolean {

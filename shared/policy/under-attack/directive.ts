@@ -1,8 +1,9 @@
 import { didYouMean } from '../../closest.ts';
 import type { Condition } from '../../condition.ts';
-import { type Directive, type DirectiveContext, firstOf, type Grammar } from '../../config-file/directive.ts';
+import type { DirectiveContext, Grammar } from '../../config-file/directive.ts';
+import { type OptionSyntax, optionOf } from '../../config-file/option-line.ts';
 import { quote } from '../../config-file/quote.ts';
-import { isMatcher, lineOf, type Word } from '../../config-file/word.ts';
+import { isMatcher, type Word } from '../../config-file/word.ts';
 import { parseSeconds } from '../../values/duration.ts';
 import { parseRate } from '../../values/rate.ts';
 import { BOT_NAMES, type BotName, isBotName } from './bots.ts';
@@ -18,13 +19,14 @@ type Challenge = {
   bots?: BotName[] | undefined;
 };
 type ChallengeMembers = { under_attack?: boolean; challenge?: Challenge | null | undefined };
-type Line = { readonly form: string; read(args: readonly Word[], challenge: Challenge, name: Word, reading: DirectiveContext): void };
+type Option = OptionSyntax & { read(args: readonly Word[], challenge: Challenge, name: Word, reading: DirectiveContext): void };
 
-const LINES: Readonly<Record<string, Line>> = {
+const OPTIONS: Readonly<Record<string, Option>> = {
   except: {
     form: 'except @<name> [@<name> …]',
+    least: 1,
+    repeats: true,
     read(words, challenge, name, { report, conditionFor }) {
-      if (words.length === 0) report.error(name, 'except is missing an argument: write except @<name> [@<name> …]');
       for (const word of words) {
         const condition = isMatcher(word) ? conditionFor('except', word) : undefined;
         if (condition) challenge.except = [...(challenge.except ?? []), condition];
@@ -35,10 +37,10 @@ const LINES: Readonly<Record<string, Line>> = {
   },
   bots: {
     form: 'bots on|off|<name> [<name> …]',
-    read(words, challenge, name, { report }) {
+    least: 1,
+    read(words, challenge, _, { report }) {
       const [first, second] = words;
-      if (!first) return report.error(name, 'bots is missing an argument: write bots on|off|<name> [<name> …]');
-      if (first.text === 'on' || first.text === 'off') {
+      if (first?.text === 'on' || first?.text === 'off') {
         if (second) return report.error(second, `${quote(second.text)} is one argument too many: write bots ${first.text}`);
         if (first.text === 'off') challenge.bots = [];
         return;
@@ -74,7 +76,6 @@ const LINES: Readonly<Record<string, Line>> = {
     },
   },
 };
-const FORMS = Object.values(LINES).map(({ form }) => form);
 const MODES = ['on', 'off', 'auto'] as const;
 
 export const underAttackDirective: Grammar<ChallengeMembers> = {
@@ -94,7 +95,8 @@ export const underAttackDirective: Grammar<ChallengeMembers> = {
     if (mode.text === 'auto') readThreshold(mode, rate, challenge, report);
     else if (rate) report.error(rate, `${quote(rate.text)} is one argument too many: write under_attack ${mode.text}`);
     const seen: Word[] = [];
-    for (const line of block ? reading.expanded(block).lines : []) readLine(line, seen, challenge, reading);
+    for (const line of block ? reading.expanded(block).lines : [])
+      optionOf('under_attack', line, OPTIONS, seen, report)?.read(line.args, challenge, line.name, reading);
     if (Object.keys(challenge).length > 0) part.challenge = challenge;
   },
 };
@@ -105,19 +107,4 @@ function readThreshold(mode: Word, word: Word | undefined, challenge: Challenge,
   if (!rate.ok) report.error(word, `auto ${quote(word.text)}: ${rate.reason}`);
   else if (rate.value.period !== 'second') report.error(word, `auto ${quote(word.text)}: write the rate per second, as in 500/s`);
   else challenge.auto_rps = rate.value.requests;
-}
-
-function readLine({ name, args, block }: Directive, seen: Word[], challenge: Challenge, reading: DirectiveContext): void {
-  const { report } = reading;
-  const line = Object.hasOwn(LINES, name.text) ? LINES[name.text] : undefined;
-  if (!line)
-    return report.error(
-      name,
-      `under_attack has no ${quote(name.text)}${didYouMean(name.text, Object.keys(LINES)) || `: write ${FORMS.join(', ')}, one per line`}`,
-    );
-  const earlier = name.text === 'except' ? undefined : firstOf(seen, name.text);
-  seen.push(name);
-  if (earlier) return report.error(name, `${name.text} is already in ${lineOf(earlier, name)}; keep one of them`);
-  if (block) return report.error(block.open, `${name.text} takes no block: write ${line.form}`);
-  line.read(args, challenge, name, reading);
 }

@@ -22,8 +22,6 @@ export const NO_CONDITIONS_SENT: SentConditions = { version: -1, byDomain: new M
 /** `lines` is empty if nothing has changed. `becomes` is what the data plane knows once it has acknowledged them. */
 export type ConditionLines = { readonly lines: readonly string[]; readonly becomes: SentConditions };
 
-export const NO_CONDITIONS: ConditionLines = { lines: [], becomes: NO_CONDITIONS_SENT };
-
 /**
  * The conditions that the data plane does not have yet, and those of the domains in `again`. Domains with equal conditions share a line.
  */

@@ -3,11 +3,11 @@ import { test } from 'node:test';
 import { desire } from '../desired/desire.ts';
 import { sampleListing } from '../desired/testing/sample-listing.ts';
 import type { DesiredState } from '../reconcile/reconciler.ts';
-import { NO_CONDITIONS } from './condition-lines.ts';
+import { NO_CONDITIONS_SENT } from './condition-lines.ts';
 import { deltaFrame, type Frame, fullFrame } from './frame.ts';
 
 const NOTHING = { routes: new Set<string>(), certificates: new Set<string>() };
-const CONTENT = { identity: { controller: 'c', epoch: 1, reload: false }, conditions: NO_CONDITIONS };
+const CONTENT = { identity: { controller: 'c', epoch: 1, reload: false }, conditions: { lines: [], becomes: NO_CONDITIONS_SENT } };
 
 /** The desired state of a file with these certificates, given as text by domains. */
 function stateOf(provided: Readonly<Record<string, string>>): DesiredState {

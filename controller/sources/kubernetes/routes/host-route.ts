@@ -148,7 +148,7 @@ export function ownerOf(http: GatewayHost | null, claims: readonly PathClaim[]):
 
 const namespaceOf = (http: GatewayHost | null, claims: readonly PathClaim[]): string | null => ownerOf(http, claims)?.namespace ?? null;
 
-export const isOfGateway = (http: GatewayHost | null, claims: readonly PathClaim[]): boolean =>
+const isOfGateway = (http: GatewayHost | null, claims: readonly PathClaim[]): boolean =>
   http !== null && (claims.length === 0 || !http.isOfOther);
 
 /** Whether objects have a setting for HTTPS. */

@@ -8,7 +8,7 @@ import { NO_TRAILER, validateTrailers } from './trailers.ts';
 /** The maximum size of a request's trailer section (bytes). */
 export const MAX_TRAILERS = 8_192;
 /** The same for a response: as large as a head. gRPC servers describe an error in one of its fields. */
-export const MAX_ANSWER_TRAILERS = RESPONSE_HEADER_BYTES.default;
+const MAX_ANSWER_TRAILERS = RESPONSE_HEADER_BYTES.default;
 /** The maximum size of one chunk's extensions, including semicolons (bytes). */
 export const MAX_EXTENSIONS = 256;
 /** 2^53-1 has 14 hexadecimal digits. */

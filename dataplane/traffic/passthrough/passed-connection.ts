@@ -7,6 +7,7 @@ import type { PassedResult } from '../protocol.ts';
 import type { Passthrough } from '../route/compiled-route.ts';
 import { connectTo } from '../upstream/target/connect.ts';
 import type { Endpoint } from '../upstream/target/endpoint.ts';
+import type { OwnConnections } from './own-connections.ts';
 import { proxyHeader } from './proxy-header.ts';
 
 /** How long a connection continues after its target has left the route (ms). */
@@ -38,6 +39,7 @@ export class PassedConnection implements OpenConnection {
   private readonly tools: PassedTools;
   /** Stands for the connection where targets are chosen. */
   private readonly x: Exchange;
+  private readonly own: OwnConnections;
   private upstream: Socket | null = null;
   private target: Endpoint | null = null;
   private ledgerSlot = 0;
@@ -52,12 +54,13 @@ export class PassedConnection implements OpenConnection {
   private refusedAt = 0;
   private over = false;
 
-  constructor(arrived: PeekedConnection, passthrough: Passthrough, x: Exchange, tools: PassedTools) {
+  constructor(arrived: PeekedConnection, passthrough: Passthrough, x: Exchange, tools: PassedTools, own: OwnConnections) {
     this.arrived = arrived;
     this.client = arrived.socket;
     this.passthrough = passthrough;
     this.x = x;
     this.tools = tools;
+    this.own = own;
     this.lastActive = tools.monotonic();
     // The library would end our side as soon as the client ends its own.
     this.client.allowHalfOpen = true;
@@ -76,6 +79,7 @@ export class PassedConnection implements OpenConnection {
 
   /** Connects to a target. */
   start(): void {
+    if (this.own.passed(this.client).includes(this.passthrough)) return this.refuse('failed');
     const { pool } = this.passthrough;
     const endpoint = pool.pick(this.tools.now(), this.x) ?? pool.pickLeaving(this.x.tried);
     if (endpoint === null) return this.refuse(this.x.tried === null ? 'no_target' : 'failed');
@@ -116,6 +120,7 @@ export class PassedConnection implements OpenConnection {
     this.upstream = upstream;
     this.ledgerSlot = endpoint.begin();
     tools.passed('passed');
+    this.own.opened(upstream, [...this.own.passed(client), this.passthrough]);
     upstream.on(
       'close',
       guarded(this, (hadError: boolean) => this.upstreamClosed(hadError)),

@@ -172,6 +172,28 @@ test('a target that refuses is skipped, and without any the connection is closed
   assert.deepEqual(passedCounts(proxy), { 'a.test passed': 1, 'b.test failed': 1, 'c.test no_target': 1 });
 });
 
+test('a connection that comes back is passed on by another entry, but closed by the one that has passed it on before', async () => {
+  const target = await Target.start('end', await makePair(['a.test']));
+  using proxy = await ProxyFixture.with([], { httpsPort: 0, bind: '0.0.0.0' });
+  const entry = (here: string, address: string) => ({ local_ips: [here], upstreams: [{ address }] });
+  const own = (ip: string): string => `${ip}:${proxy.securePort}`;
+  const route = (domain: string, ...entries: PassthroughInput[]): RouteInput => ({
+    ...{ domain, upstream: null, tls: false, tls_passthrough: entries },
+  });
+  await proxy.publish([
+    route('once.test', entry('127.0.0.1', own('127.0.0.2')), entry('127.0.0.2', target.address)),
+    route('self.test', entry('127.0.0.1', own('127.0.0.1'))),
+    route('circle.test', entry('127.0.0.1', own('127.0.0.2')), entry('127.0.0.2', own('127.0.0.1'))),
+  ]);
+  await new Client(proxy.securePort, 'once.test').read('end:');
+  for (const host of ['self.test', 'circle.test']) {
+    const client = new Client(proxy.securePort, host);
+    await eventually('the end', () => client.failure !== '');
+  }
+  const counts = { 'once.test passed': 2, 'self.test passed': 1, 'self.test failed': 1, 'circle.test passed': 2, 'circle.test failed': 1 };
+  assert.deepEqual(passedCounts(proxy), counts);
+});
+
 test('an entry is for some addresses of this machine', async () => {
   const [first, second] = [
     await Target.start('first', await makePair(['a.test'])),

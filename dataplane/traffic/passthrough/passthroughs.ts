@@ -5,6 +5,7 @@ import { type AnswerSink, InternalExchange } from '../exchange/internal-exchange
 import type { PassedResult } from '../protocol.ts';
 import type { CompiledRoute, Passthrough } from '../route/compiled-route.ts';
 import type { Pool } from '../upstream/pool/pool.ts';
+import { OwnConnections } from './own-connections.ts';
 import { PassedConnection, type PassedTools } from './passed-connection.ts';
 
 export type PassthroughTools = Pick<PassedTools, 'faults' | 'monotonic' | 'now'> & {
@@ -18,6 +19,7 @@ export class Passthroughs {
   private readonly tools: PassthroughTools;
   /** Each with the domain of its route. */
   private readonly connections = new TurnoverMap<PassedConnection, string>();
+  private readonly own = new OwnConnections();
 
   constructor(tools: PassthroughTools) {
     this.tools = tools;
@@ -45,7 +47,7 @@ export class Passthroughs {
       NO_ANSWER,
       {
         respond: (x) => {
-          connection = new PassedConnection(own, passthrough, x, tools);
+          connection = new PassedConnection(own, passthrough, x, tools, this.own);
         },
         explain: () => ({ answeredBy: null, words: '' }),
       },

@@ -1,4 +1,3 @@
-import { covers } from '../../../../../shared/certificates/certificate-names.ts';
 import { MAX_BLOCKS } from '../../../../../shared/limits.ts';
 import { DEFAULT_HTTP_PORT, DEFAULT_HTTPS_PORT } from '../../../../../shared/settings.ts';
 import { MAX_LINE_BYTES } from '../../../../../shared/wire/apply.ts';
@@ -15,6 +14,7 @@ import type { HostRules, ListenAddress, RuleMatch } from './host-rules.ts';
 import type { Hostname } from './hostnames.ts';
 import { namedAmong } from './named-places.ts';
 import { type PlaceCondition, placeConditions } from './place-conditions.ts';
+import { isOlderForeign, presentingAmong, usualOf } from './presenting.ts';
 
 /** The room for the blocks of Gateways in the route of a host. The other half is for Ingresses and Services. */
 const MAX_GATEWAY_BLOCKS = MAX_BLOCKS / 2;
@@ -101,7 +101,9 @@ export function gatewayHost(
   const isOfOwner = ofOwner.length > 0;
   const ownersOf = (one: Place, list: readonly RuleMatch[]): IsOwn => {
     if (isOfOther) return isRequiring;
-    return isOfOwner && !one.listeners.some(isBeside) ? isOwn : ownersAt(one, name, rules, list);
+    // Paths of other objects are served at each place, also where others have listeners for a wildcard over the host, or for every host.
+    const isUnnamed = isShared && !one.listeners.some(({ listener }) => listener.hostname === name) && list.every(({ rank }) => rank > 0);
+    return (isOfOwner || isUnnamed) && !one.listeners.some(isBeside) ? isOwn : ownersAt(one, name, rules, list);
   };
   const owned = all.map((one, at) => ({ ...one, isOwn: ownersOf(one, allLists[at] ?? []) }));
   // What is not accepted serves nothing, so nothing has to be protected at the other places of the owner, such as one with a redirect.
@@ -141,20 +143,6 @@ export function gatewayHost(
     unpresented: listeners.filter((bound) => bound.secrets.length > 0 && isHidden(bound)),
   };
 }
-
-/** Whether a listener belongs to another namespace than one that is younger. */
-const isOlderForeign = ({ owner }: BoundListener, { owner: younger }: BoundListener): boolean =>
-  owner.meta.namespace !== younger.meta.namespace && byAge(owner, younger) < 0;
-
-/** A host has one certificate, however many ports it is served on: the usual one decides, among those whose certificates are for the host. */
-function presentingAmong(name: Hostname, listeners: readonly BoundListener[]): BoundListener | null {
-  const able = listeners.filter(({ listener, secrets }) => listener.hostname !== null && secrets.length > 0);
-  const covering = able.filter(({ certified }) => name !== null && covers(certified, name));
-  return usualOf(covering.length > 0 ? covering : able);
-}
-
-const usualOf = (listeners: readonly BoundListener[]): BoundListener | null =>
-  listeners.find(({ listener }) => listener.port === DEFAULT_HTTPS_PORT) ?? listeners[0] ?? null;
 
 function isOlderThanAll(other: Meta, name: Hostname, places: readonly Place[], lists: readonly (readonly RuleMatch[])[]): boolean {
   const isYounger = (one: { readonly meta: Meta }): boolean => byAge({ meta: other }, one) < 0;

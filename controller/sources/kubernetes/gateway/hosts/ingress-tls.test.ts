@@ -108,3 +108,13 @@ test('an Ingress’s host keeps the certificate of an Ingress of its namespace f
   assert.equal(tlsAt(443, ingress('shop'), forAll, odd).presents, 'shop');
   assert.equal(tlsAt(443, ingress('infra'), forAll, odd).presents, 'odd');
 });
+
+test('a Gateway of another namespace with a listener for a wildcard, or for every host, requires no client certificates for a host that others share', () => {
+  for (const hostname of [undefined, '*.test']) {
+    const odd = requiring(443, gateway('odd', listener('HTTPS', 443, hostname)));
+    const named = gateway('shop', listener('HTTPS', 8_443, 'a.test'));
+    assert.equal(tlsAt(443, named, ingress('infra'), odd).requires, null);
+    assert.equal(tlsAt(443, requiring(8_443, named), ingress('infra'), odd).requires, 'shop');
+    assert.equal(tlsAt(443, named, odd).requires, 'odd');
+  }
+});

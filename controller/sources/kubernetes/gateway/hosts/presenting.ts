@@ -1,0 +1,20 @@
+import { covers } from '../../../../../shared/certificates/certificate-names.ts';
+import { DEFAULT_HTTPS_PORT } from '../../../../../shared/settings.ts';
+import { byAge } from '../../objects/meta.ts';
+import type { BoundListener } from '../listeners.ts';
+import type { Hostname } from './hostnames.ts';
+
+/** Whether a listener belongs to another namespace than one that is younger. */
+export const isOlderForeign = ({ owner }: BoundListener, { owner: younger }: BoundListener): boolean =>
+  owner.meta.namespace !== younger.meta.namespace && byAge(owner, younger) < 0;
+
+/** A host has one certificate, however many ports it is served on: the usual one decides, among those whose certificates are for the host. */
+export function presentingAmong(name: Hostname, listeners: readonly BoundListener[]): BoundListener | null {
+  const able = listeners.filter(({ listener, secrets }) => listener.hostname !== null && secrets.length > 0);
+  const covering = able.filter(({ certified }) => name !== null && covers(certified, name));
+  return usualOf(covering.length > 0 ? covering : able);
+}
+
+/** That on the usual port, or else the first one. */
+export const usualOf = (listeners: readonly BoundListener[]): BoundListener | null =>
+  listeners.find(({ listener }) => listener.port === DEFAULT_HTTPS_PORT) ?? listeners[0] ?? null;

@@ -29,7 +29,8 @@ function remembered(
       if (!isWritten) return undefined;
       const before = current.conditions as readonly StatusCondition[] | undefined;
       const shown = { conditions: conditionsOf(before, conditions, { generation: meta.generation, now }), listeners: [] };
-      return resource === GATEWAYS ? { ...shown, addresses: [] } : shown;
+      // If the class returns, the Gateway has the same address again.
+      return resource === GATEWAYS ? { ...shown, addresses: current.addresses ?? [] } : shown;
     },
   };
   known.set(object, status);

@@ -61,3 +61,12 @@ test('a Gateway whose class is gone, and a ListenerSet whose Gateway is not serv
   assert.deepEqual(toldWith(classes.slice(1))(true), ['Gateway gone: Unknown Pending', 'Gateway ours: Unknown Pending', ...gone.slice(1)]);
   for (const some of [classes, classes.slice(1)]) assert.deepEqual(toldWith(some)(false), []);
 });
+
+test('a Gateway whose class is gone keeps the addresses in its status, so that it has them again when the class returns', () => {
+  const spec = { gatewayClassName: 'gone', listeners: [] };
+  const { statuses } = translate(clusterOf({ gatewayClasses: [], gateways: [{ name: 'n/g', spec }] }));
+  const status = statuses.find(({ resource }) => resource.kind === 'Gateway');
+  const addresses = [{ type: 'IPAddress', value: '192.0.2.4' }];
+  const context = { isWritten: true, addresses: [], refused: new Map(), now: 'now' };
+  assert.deepEqual(status?.build({ ...context, current: { addresses } })?.addresses, addresses);
+});

@@ -60,6 +60,18 @@ test('a Gateway keeps the address that it reports if one of another namespace re
   assert.notDeepEqual(assignAddresses([own, requesting], PUBLISHED).get(own), shared);
 });
 
+test('a Gateway also keeps its address if one of another namespace that shared it by a request no longer requests it', () => {
+  const [own, other] = [reporting('own', ['192.0.2.4']), reporting('other', ['192.0.2.4'])];
+  const foreign = { ...other, meta: { ...other.meta, namespace: 'odd' } };
+  for (const gateways of [
+    [own, foreign],
+    [foreign, own],
+  ]) {
+    const assigned = assignAddresses(gateways, PUBLISHED);
+    assert.deepEqual(assigned.get(own), { kind: 'one', address: '192.0.2.4' });
+  }
+});
+
 test('of Gateways that share an address, none loses it because another one requests that or comes later', () => {
   const sharing = ['a', 'b', 'c'].map((name, at) => reporting(name, [`192.0.2.${at === 0 ? 0 : 1}`]));
   const [first, second] = PUBLISHED;

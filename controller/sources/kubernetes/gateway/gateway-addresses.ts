@@ -21,7 +21,7 @@ export function addressesToDivide(publish: Publish | null, isPod: boolean, inter
  * Gives each Gateway an address of its own if the proxy has several: the one that it requests, the one in its status, or a free one. The
  * same Gateways therefore get the same addresses in every replica, and no Gateway loses its address because of another one, except to one of
  * its namespace that requests it: hosts have one certificate at all addresses, so others could answer for them there. With more Gateways than
- * addresses, or if one requests that of another namespace, some share one.
+ * addresses, or if one has requested that of another namespace, some share one.
  * @param gateways The oldest first.
  */
 export function assignAddresses(gateways: readonly Gateway[], published: readonly string[]): ReadonlyMap<Gateway, OwnAddress> {
@@ -30,6 +30,7 @@ export function assignAddresses(gateways: readonly Gateway[], published: readonl
   const assigned = new Map<Gateway, OwnAddress>();
   /** By address and namespace. */
   const requested = new Set<string>();
+  /** The same. */
   const kept = new Set<string>();
   const give = (gateway: Gateway, address: string): void => {
     taken.set(address, (taken.get(address) ?? 0) + 1);
@@ -49,9 +50,11 @@ export function assignAddresses(gateways: readonly Gateway[], published: readonl
     others.length === 0 && taken.has(reported) && !requested.has(`${reported} ${meta.namespace}`) ? reported : null;
   for (const gateway of gateways) {
     const reported = keptBy(gateway);
-    if (assigned.has(gateway) || reported === null || kept.has(reported)) continue;
+    // Of several namespaces, none has to leave: one may have come by a request that it withdrew.
+    const key = `${reported} ${gateway.meta.namespace}`;
+    if (assigned.has(gateway) || reported === null || kept.has(key)) continue;
     give(gateway, reported);
-    kept.add(reported);
+    kept.add(key);
   }
   for (const gateway of gateways) {
     if (assigned.has(gateway)) continue;

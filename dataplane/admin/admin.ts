@@ -63,6 +63,8 @@ export class Admin {
       for (const { domain, controller, change: kind, route } of change.overwritten)
         this.streams.send(controller, { routes: { domain, change: kind, route: route && published(route) } });
       const { generation, added, changed, removed } = change;
+      const restored = new Set(change.overwritten.map(({ domain }) => domain));
+      for (const domain of removed) if (!restored.has(domain)) this.offer(domain);
       if (added.length + changed.length + removed.length > 0)
         parts.events.emit({ kind: 'routes', generation, added: [...added], changed: [...changed], removed: [...removed] });
     });
@@ -72,6 +74,14 @@ export class Admin {
       this.streams.broadcast({ upstream });
     });
     if (!parts.token) parts.log.warn(`${TOKEN_VARIABLE} is not set: every authenticated request over TCP will be rejected`);
+  }
+
+  /** A domain is free: another controller may have a route for it that was refused, and would send it again only after half a minute. */
+  private offer(domain: string): void {
+    const { table } = this.parts;
+    for (const { id } of table.controllers())
+      if (table.refusalOf(id, domain)?.result === 'conflicted')
+        this.streams.send(id, { routes: { domain, change: 'removed', route: null } });
   }
 
   /** Opens the TCP transport, with TLS if a certificate is given. @returns the address it listens on. @throws the system's error. */

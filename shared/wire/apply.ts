@@ -162,7 +162,10 @@ export type StreamLine =
   | { refused: RefusedFrame }
   /** A reload was requested; the controller answers with a `reload` line with this id in its next frame. */
   | { reload: { id: string } }
-  /** A controller's route was changed or removed through the Admin API, so it must be restored. */
+  /**
+   * A controller's route was changed or removed through the Admin API, so it must be restored, or one that was refused because another
+   * controller had the domain may be sent again.
+   */
   | { routes: { domain: string; change: 'removed' | 'replaced'; route: PublishedRoute | null } }
   /** A target entered or left rotation by the data plane's own observation. `id` is the one assigned by its source. */
   | { upstream: TargetReport };

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { FullRoute, RouteConditions } from '../../../shared/wire/status.ts';
 import { RunningAdmin } from '../testing/running-admin.ts';
-import { frame, header, type Line, NDJSON, route, text } from '../testing/stream-client.ts';
+import { frame, header, type Line, NDJSON, route, StreamClient, text } from '../testing/stream-client.ts';
 
 const SINCE = '2026-01-01T00:00:00.000Z';
 const YES = { holds: true, reason: 'a target is available', since: SINCE };
@@ -108,6 +108,21 @@ test('a route that belongs to another controller is reported as refused until it
   assert.deepEqual(refused(), [['other', 'a.test', 'conflicted']]);
   await applied(api, other(2));
   assert.deepEqual(refused(), []);
+});
+
+test('a controller whose route was refused is told as soon as the domain is free, unless its owner is to restore it', async () => {
+  await using api = await RunningAdmin.start();
+  const owner = new StreamClient(api).write(frame(1, route('a.test'), route('b.test')));
+  await owner.next('applied');
+  const other = (revision: number, ...lines: Line[]) => text(header(revision, { controller: 'other' }), ...lines, { end: { revision } });
+  const waiting = new StreamClient(api).write(other(1, route('a.test'), route('b.test')));
+  await waiting.next('applied');
+  await api.request('DELETE', '/routes/b.test');
+  assert.equal((await owner.next('routes')).domain, 'b.test');
+  owner.write(frame(2, route('b.test')));
+  await owner.next('applied');
+  assert.deepEqual(await waiting.next('routes'), { domain: 'a.test', change: 'removed', route: null });
+  for (const stream of [owner, waiting]) stream.close();
 });
 
 test('a frame that only has conditions publishes nothing', async () => {

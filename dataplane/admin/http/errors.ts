@@ -14,7 +14,11 @@ export const ERRORS = {
     message: 'invalid certificate: ...',
     cause: "The certificate or its key can't be used, they don't belong together, or a domain is not covered",
   },
-  missingDomain: { status: 400, message: 'missing domain', cause: 'The path of a DELETE has no domain' },
+  missingDomain: {
+    status: 400,
+    message: 'missing domain',
+    cause: 'The path of a DELETE, or of a POST that retries an order, has no domain',
+  },
   missingKey: { status: 400, message: 'missing cache key', cause: 'The path of a PURGE has no host, or ends after it' },
   invalidPath: { status: 400, message: 'invalid path: ...', cause: 'The path has a bad percent-escape' },
   invalidQuery: { status: 400, message: 'invalid query: ...', cause: 'A query parameter is missing or has an unknown value' },

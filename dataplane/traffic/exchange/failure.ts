@@ -52,6 +52,7 @@ export const FAILURE = {
   bodyTimeout: failure(504, 'body_timeout', 'the target stopped in the middle of its response', true),
   unread: failure(503, 'unread', 'the client did not read its response, and others waited for its target', false),
   leftUnread: failure(503, 'left_unread', 'clients left too much unread, and this one read too little of its responses', false),
+  leftHeld: failure(503, 'left_held', 'clients had too many request bodies held, and this one several for too long', false),
   fileShortened: failure(500, 'file_shortened', 'the file became shorter while it was sent', false),
   fileUnreadable: failure(500, 'file_unreadable', 'the file could not be read to its end', false),
   diskTimeout: failure(503, 'disk_timeout', 'the disk stopped responding in the middle of a file', false),

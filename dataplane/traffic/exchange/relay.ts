@@ -59,6 +59,8 @@ export function storedLines(x: Exchange, status: number, lines: string, head: St
  * neither filters nor the block see.
  */
 export function beginAnswer(x: Exchange, status: number, reason: string, fields: string, length: number, more = ''): void {
+  // It is not sent again, and the response may take long.
+  x.held = null;
   const { block, splitLine, authCookies } = x;
   const own = authCookies === '' ? splitLine : authCookies + splitLine;
   const last = own === '' ? more : more + own;

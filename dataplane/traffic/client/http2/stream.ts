@@ -337,15 +337,24 @@ export class ClientStream implements Downstream, StreamReceiver {
     this.settle(x);
   }
 
-  /** Bytes of its response that wait until its client reads, or ends its request. A tunnel has limits of its own. */
+  /**
+   * Bytes of its response that wait until its client reads, or ends its request, and those of its request that are held. A tunnel has limits
+   * of its own.
+   */
   get unread(): number {
-    return this.detached ? 0 : this.stream.queued + (this.early === null ? 0 : this.earlyBytes);
+    return this.detached ? 0 : this.stream.queued + (this.early === null ? 0 : this.earlyBytes) + this.heldBytes;
   }
 
-  /** Gives its response up, because clients leave too much unread. */
+  /** Bytes of its request that are held until that is complete, and until its response begins. */
+  private get heldBytes(): number {
+    return (this.held?.whole ?? this.x?.held)?.length ?? 0;
+  }
+
+  /** Gives it up, because clients leave too much unread or incomplete. */
   giveWay(): void {
-    if (this.x !== null) this.x.lastFailure = FAILURE.leftUnread;
-    this.endReason = FAILURE.leftUnread.reason;
+    const failure = this.heldBytes > 0 ? FAILURE.leftHeld : FAILURE.leftUnread;
+    if (this.x !== null) this.x.lastFailure = failure;
+    this.endReason = failure.reason;
     this.stream.reset(ERROR.cancel);
   }
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { FRAME, Frames, head, INITIAL_WINDOW } from '../../testing/http2/frames.ts';
+import { FLAG, FRAME, Frames, head, INITIAL_WINDOW } from '../../testing/http2/frames.ts';
 import { eventually, ProxyFixture, whenRead } from '../../testing/proxy/test-proxy.ts';
 import { ok, UpstreamFixture } from '../../testing/test-upstream.ts';
 import { UnreadShare } from './unread-share.ts';
@@ -65,6 +65,57 @@ test('what waits until a request has ended counts as unread', async (t) => {
   assert.deepEqual(await lost(client), [19, 17, 15, 13, 11, 9, 7, 5, 3]);
 });
 
+/** A client with ten requests with bodies of which all but this many bytes have been sent. */
+async function uploading(proxy: ProxyFixture, missing: number): Promise<Frames> {
+  const client = (await Frames.plain(proxy.port)).greet();
+  for (let stream = 1; stream < 20; stream += 2) {
+    client.request(stream, head([':method', 'POST'], ['content-length', `${SIZE + missing}`]), 0);
+    for (let left = SIZE; left > 0; left -= 15_000) {
+      const flags = left === 15_000 && missing === 0 ? FLAG.endStream : 0;
+      client.send(FRAME.data, flags, stream, Buffer.alloc(15_000, 'x'));
+    }
+  }
+  await client.answered();
+  return client;
+}
+
+const failuresIn = ({ log }: ProxyFixture) => log.lines.flatMap(({ fields }) => ('failure' in fields ? [fields.failure] : []));
+
+for (const [missing, which] of [
+  [1, 'never complete'],
+  [0, 'complete'],
+] as const)
+  test(`so do requests that are held, although they are ${which}, until their responses begin`, async (t) => {
+    using upstream = await UpstreamFixture.start();
+    using proxy = await ProxyFixture.before(upstream);
+    using client = await uploading(proxy, missing);
+    await pass(proxy, 3);
+    assert.deepEqual(await lost(client), [], 'there is room');
+    const others = new UnreadShare(0);
+    others.count(2 * LIMIT);
+    t.after(() => others.count(0));
+    await pass(proxy, 3);
+    assert.deepEqual(await lost(client), [19, 17, 15, 13, 11, 9, 7, 5, 3]);
+    assert.deepEqual(new Set(failuresIn(proxy)), new Set(['left_held']));
+  });
+
+test('requests whose responses have begun are no longer held', async (t) => {
+  using upstream = await UpstreamFixture.start();
+  using proxy = await ProxyFixture.before(upstream);
+  using client = await uploading(proxy, 0);
+  for (let stream = 1; stream < 20; stream += 2) {
+    const wire = await upstream.accept();
+    await wire.readHead();
+    wire.send('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nx');
+  }
+  await client.until('the responses', () => client.received.filter(({ type }) => type === FRAME.data).length === 10);
+  const others = new UnreadShare(0);
+  others.count(2 * LIMIT);
+  t.after(() => others.count(0));
+  await pass(proxy, 3);
+  assert.deepEqual(await lost(client), []);
+});
+
 test('the log says why a response was given up', async (t) => {
   using upstream = await UpstreamFixture.serving(ok('x'.repeat(10 * SIZE)));
   using proxy = await ProxyFixture.before(upstream);
@@ -77,8 +128,7 @@ test('the log says why a response was given up', async (t) => {
   t.after(() => others.count(0));
   await pass(proxy, 3);
   assert.deepEqual(await lost(client), [3]);
-  const failures = proxy.log.lines.flatMap(({ fields }) => ('failure' in fields ? [fields.failure] : []));
-  assert.deepEqual(failures, ['left_unread']);
+  assert.deepEqual(failuresIn(proxy), ['left_unread']);
 });
 
 /** What others leave unread, and the share of one client. */

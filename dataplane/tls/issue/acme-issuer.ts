@@ -102,7 +102,7 @@ export class AcmeIssuer {
     const placeOrder = (order: OrderProgress): Promise<void> =>
       this.accounts.withClient(async (client) => {
         const checkFailed = this.challengePreference.failed.bind(this.challengePreference, name);
-        const types = this.challengePreference.typesFor(name);
+        const types = this.challengePreference.typesFor(name, order.begun && this.workerSolver.leftFor(name));
         // Without its kind, such a failure would count as one on the way to the authority.
         const remember: OrderProgress['remember'] = (begun) => inStore(name, order.remember(begun));
         const request = { name, replaces, challengeTypes: types, begun: order.begun, remember, challengeFailed: checkFailed };

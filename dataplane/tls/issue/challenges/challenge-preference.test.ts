@@ -51,6 +51,13 @@ describe('a name is validated', () => {
     assert.deepEqual(scene.start(false).typesFor('b.test'), ['http-01', 'tls-alpn-01'], 'records can no longer be set');
   });
 
+  test('with the challenge that an earlier process was at, whose order goes on', () => {
+    using scene = new Scene();
+    const preference = scene.start();
+    preference.worked('a.test', 'http-01');
+    assert.deepEqual(preference.typesFor('a.test', 'tls-alpn-01'), ['tls-alpn-01', 'http-01']);
+  });
+
   test('over DNS only if it is a wildcard', () => {
     using scene = new Scene();
     assert.deepEqual(scene.start(true).typesFor('*.a.test'), ['dns-01']);

@@ -30,10 +30,10 @@ export class ChallengePreference {
     this.dns = dns;
   }
 
-  /** The challenge types for the next attempt. */
-  typesFor(name: string): ChallengeType[] {
+  /** The challenge types for the next attempt. `begun`: the one that an earlier process was at, whose order goes on; null for none. */
+  typesFor(name: string, begun: ChallengeType | null = null): ChallengeType[] {
     if (name.startsWith('*.')) return ['dns-01'];
-    const worked = this.saved.get(name);
+    const worked = begun ?? this.saved.get(name);
     const failed = this.failures.get(name);
     const rank = (type: ChallengeType): number => (failed?.has(type) ? 2 : type === worked ? 0 : 1);
     return this.possible()

@@ -21,7 +21,7 @@ class Scene {
     const log = memoryLog();
     const found: SharedToken[][] = [];
     const store = new DirectoryStore(this.folder, { clock, random: systemRandom, log, instance });
-    const tokens = new SharedTokens({ store, clock, log, instance, found: (all) => found.push([...all]) });
+    const tokens = new SharedTokens({ store, clock, log, instance, found: async (all) => void found.push([...all]) });
     tokens.start();
     await turn();
     return { tokens, found };
@@ -63,6 +63,18 @@ test('a token is presented once the other instances have it, or after the maximu
   await one.tokens.delete(TOKEN.token);
   await scene.pass(1_000);
   assert.deepEqual(other.found, [[TOKEN], []]);
+});
+
+test('the token of a TLS-ALPN-01 challenge has its name, and the newest is the last, as a crash may have left one for the same name', async () => {
+  using scene = new Scene();
+  const one = await scene.process('one');
+  const old = { token: 'z', keyAuthorization: 'z.thumbprint', name: 'a.test' };
+  const fresh = { token: 'a', keyAuthorization: 'a.thumbprint', name: 'a.test' };
+  await one.tokens.put(old);
+  await scene.pass(1_000);
+  await one.tokens.put(fresh);
+  const other = await scene.process('other');
+  assert.deepEqual(other.found, [[old, fresh]]);
 });
 
 test('an instance that is alone, or whose peers have been silent for a while, does not wait', async () => {

@@ -12,9 +12,14 @@ const BELIEVED_MS = 100_000;
 /** Leftovers of a crash are deleted after this time (ms). */
 const STALE_MS = 3_600_000;
 
-const recordSchema = z.object({ at: z.number(), keyAuthorization: z.string().default('') });
+const recordSchema = z.object({ at: z.number(), keyAuthorization: z.string().default(''), name: z.string().optional() });
 
-export type SharedToken = { readonly token: string; readonly keyAuthorization: string };
+export type SharedToken = {
+  readonly token: string;
+  readonly keyAuthorization: string;
+  /** The name that a TLS-ALPN-01 challenge is for. One of HTTP-01 is found by its token. */
+  readonly name?: string | undefined;
+};
 
 export type SharedTokensTools = {
   readonly store: DirectoryStore;
@@ -22,12 +27,12 @@ export type SharedTokensTools = {
   readonly log: Log;
   /** Our id among the instances that share the store. */
   readonly instance: string;
-  /** Receives all current tokens of other instances. */
-  found(tokens: readonly SharedToken[]): void;
+  /** Receives all current tokens of other instances, the newest last. Resolves when they are answered. */
+  found(tokens: readonly SharedToken[]): Promise<void>;
 };
 
 /**
- * Shares HTTP-01 tokens among instances that use one store: the authority may connect to a machine other than the one
+ * Shares tokens among instances that use one store: the authority may connect to a machine other than the one
  * that ordered, or to a process that has just taken over. Tokens stay in the store while their challenge is pending.
  */
 export class SharedTokens {
@@ -58,10 +63,10 @@ export class SharedTokens {
   }
 
   /** Resolves once other instances answer it as well. @throws the system's error. */
-  async put({ token, keyAuthorization }: SharedToken): Promise<void> {
+  async put({ token, ...answer }: SharedToken): Promise<void> {
     const { store, clock } = this.tools;
     this.ours.add(token);
-    await store.write('challenges', token, JSON.stringify({ at: clock.now(), keyAuthorization }));
+    await store.write('challenges', token, JSON.stringify({ at: clock.now(), ...answer }));
     if (await this.hasOtherInstances()) await sleep(clock, FOUND_MS);
   }
 
@@ -72,15 +77,16 @@ export class SharedTokens {
   /** Reads other instances' tokens. @throws the system's error. */
   async poll(): Promise<void> {
     const { store, found } = this.tools;
-    const tokens: SharedToken[] = [];
+    const notes: (SharedToken & { readonly at: number })[] = [];
     for (const token of await store.keys('challenges')) {
       const note = this.ours.has(token) ? null : await this.read('challenges', token, STALE_MS);
-      if (note !== null) tokens.push({ token, keyAuthorization: note.keyAuthorization });
+      if (note !== null) notes.push({ token, ...note });
     }
+    const tokens = notes.sort((one, other) => one.at - other.at).map(({ at: _, ...token }) => token);
     const seen = JSON.stringify(tokens);
     if (seen === (this.seen || '[]')) return;
     this.seen = seen;
-    found(tokens);
+    await found(tokens);
   }
 
   private announce(): Promise<void> {

@@ -1,9 +1,8 @@
 import type * as Acme from 'acme-client';
 import { newPrivateKey } from '../acme/private-key.ts';
-import type { Challenge } from './challenge.ts';
 
 /** The certificate that answers a TLS-ALPN-01 challenge (RFC 8737 3): the name, and a critical extension with the expected digest. PEM. */
-export async function tlsAlpnCertificate({ name, keyAuthorization }: Challenge): Promise<{ certificate: string; privateKey: string }> {
+export async function tlsAlpnCertificate(name: string, keyAuthorization: string): Promise<{ certificate: string; privateKey: string }> {
   const { crypto } = (await import('acme-client')).default as typeof Acme;
   const privateKey = newPrivateKey();
   const authorization = { identifier: { type: 'dns', value: name } } as Acme.Authorization;

@@ -2,8 +2,8 @@ import type { Log } from '../../../../shared/runtime/log/log.ts';
 import type { Publisher, StateChange } from '../../../publish/publisher.ts';
 import { IssueError } from '../issue-error.ts';
 import { inStore } from '../store-error.ts';
-import type { Challenge, ChallengeSolver } from './challenge.ts';
-import { SharedTokens, type SharedTokensTools } from './shared-tokens.ts';
+import type { Challenge, ChallengeSolver, ChallengeType } from './challenge.ts';
+import { type SharedToken, SharedTokens, type SharedTokensTools } from './shared-tokens.ts';
 import { tlsAlpnCertificate } from './tls-alpn-certificate.ts';
 
 type PublishedChallenge = NonNullable<StateChange['challenges']>[number];
@@ -19,25 +19,36 @@ export class WorkerSolver implements ChallengeSolver {
   private readonly tools: WorkerSolverTools;
   private readonly active = new Map<string, PublishedChallenge>();
   private foreign: readonly PublishedChallenge[] = [];
+  /** The tokens that `foreign` is, or will be, about. */
+  private foreignTokens: readonly SharedToken[] = [];
   private paused = false;
 
   constructor(tools: WorkerSolverTools) {
     this.tools = tools;
-    this.shared = new SharedTokens({
-      ...tools,
-      found: (tokens) => {
-        this.foreign = tokens;
-        this.publishSoon('of others');
-      },
-    });
+    this.shared = new SharedTokens({ ...tools, found: (tokens) => this.answerForOthers(tokens) });
   }
 
   /** @throws IssueError while paused: the authority may connect to the workers of the next process, which do not know the challenge. */
   async present(challenge: Challenge): Promise<void> {
-    const { type, name, token } = challenge;
+    const { type, name, token, keyAuthorization } = challenge;
     if (this.paused) throw new IssueError('local', `${name}: the process hands over or ends; the next one goes on with the order`);
-    this.active.set(token, await toPublished(challenge));
-    await Promise.all([this.publish(), type === 'http-01' && inStore(name, this.shared.put(challenge))]);
+    const shared = { token, keyAuthorization, ...(type === 'tls-alpn-01' && { name }) };
+    this.active.set(token, await toPublished(shared));
+    await Promise.all([this.publish(), inStore(name, this.shared.put(shared))]);
+  }
+
+  /** What another process has presented for a name, and has not removed: it has ended in the middle of the order, as after a takeover. */
+  leftFor(name: string): ChallengeType | null {
+    return this.foreignTokens.some((token) => token.name === name) ? 'tls-alpn-01' : null;
+  }
+
+  private async answerForOthers(tokens: readonly SharedToken[]): Promise<void> {
+    this.foreignTokens = tokens;
+    const answers = await Promise.all(tokens.map(toPublished));
+    // Others may have been found meanwhile.
+    if (this.foreignTokens !== tokens) return;
+    this.foreign = answers;
+    this.publishSoon('of others');
   }
 
   cleanUp({ token, name }: Challenge): void {
@@ -66,13 +77,13 @@ export class WorkerSolver implements ChallengeSolver {
   }
 
   private publish(): Promise<number> {
-    return this.tools.publisher.publish({ challenges: [...this.active.values(), ...this.foreign] });
+    // A crash may have left an older one for the same name: of two, workers use the last.
+    return this.tools.publisher.publish({ challenges: [...this.foreign, ...this.active.values()] });
   }
 }
 
-async function toPublished(challenge: Challenge): Promise<PublishedChallenge> {
-  const { type, name, token, keyAuthorization } = challenge;
-  return type === 'http-01' ? { token, keyAuthorization } : { name, ...(await tlsAlpnCertificate(challenge)) };
+async function toPublished({ token, keyAuthorization, name }: SharedToken): Promise<PublishedChallenge> {
+  return name === undefined ? { token, keyAuthorization } : { name, ...(await tlsAlpnCertificate(name, keyAuthorization)) };
 }
 
 /** Passes each challenge to the solver for its type. */

@@ -72,6 +72,28 @@ test('a file that grows while it is sent has the length that was announced', asy
   assert.equal((await client.readAnswer('GET')).body, 'plain', 'nothing follows the response on its connection');
 });
 
+test('a file that was opened before a deployment switches the root is served', async () => {
+  const current = path.join(base, 'current');
+  const [old, young] = [path.join(base, 'old'), path.join(base, 'young')];
+  for (const version of [old, young]) {
+    fs.mkdirSync(version);
+    fs.writeFileSync(path.join(version, 'a.txt'), version);
+  }
+  fs.symlinkSync(old, current);
+  using switched = await ProxyFixture.start([fileServer('a.test', current)]);
+  using disk = new OddDisk();
+  const ask = () => switched.request(get('/a.txt'));
+  disk.hang('fstat', below(old));
+  const first = ask();
+  await eventually('the file to be open', () => disk.held === 1);
+  fs.rmSync(current);
+  fs.symlinkSync(young, current);
+  // This one finds that the root has been switched.
+  assert.equal((await ask()).body, young);
+  disk.release();
+  assert.equal((await first).body, old);
+});
+
 for (const [what, change] of [
   ['deleted', (file: string) => fs.rmSync(file)],
   ['replaced', (file: string) => fs.renameSync(path.join(root, 'list/a'), file)],

@@ -66,11 +66,13 @@ export async function openBelow(disk: DiskAccess, root: Root, names: readonly st
   const path = `${root.path === '/' ? '' : root.path}/${names.join('/')}`;
   let fd = -1;
   try {
+    // Before it is opened: a root that is switched afterwards leads elsewhere.
+    const realRoot = await root.real(disk);
     fd = await disk.open(path, ON_LINUX ? O_PATH : O_RDONLY | O_NONBLOCK | O_NOCTTY);
     const opened = fd;
     const stats = await disk.run<fs.BigIntStats>((done) => fs.fstat(opened, { bigint: true }, done));
     const real = ON_LINUX ? fs.readlinkSync(`/proc/self/fd/${fd}`) : await realPathOf(disk, path, stats);
-    const inside = namesInside(await root.real(disk), real) ?? namesInside(await root.current(disk), real);
+    const inside = namesInside(realRoot, real) ?? namesInside(await root.current(disk), real);
     if (inside === null) return { refused: 'forbidden', reason: 'a symbolic link leads out of the root' };
     if (hidden(inside) || hidden(beforeDeletion(inside))) return { refused: 'missing', reason: 'a symbolic link leads to a hidden name' };
     if (stats.isDirectory()) {

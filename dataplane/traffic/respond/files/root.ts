@@ -7,7 +7,7 @@ const FRESH_MS = 1_000;
 
 /**
  * The directory of a file server. It may be a symbolic link that a deployment switches at any time, and files are opened through it. They
- * must be inside its real path, which is looked up once a second, and again when a file is not in it.
+ * must be inside its real path, which is looked up once a second, before they are opened, and again when a file is not in it.
  */
 export class Root {
   readonly path: string;

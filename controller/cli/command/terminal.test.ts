@@ -8,7 +8,7 @@ import { styled, terminalOf } from './terminal.ts';
 function terminal(columns: number | undefined, env: Record<string, string> = {}) {
   const stream = () => Object.assign(new PassThrough(), { isTTY: columns !== undefined, ...(columns !== undefined && { columns }) });
   const [stdout, stderr, codes] = [stream(), stream(), [] as number[]];
-  return { stdout, codes, ...terminalOf({ stdout, stderr, env, exit: (code) => codes.push(code) }) };
+  return { stdout, errors: stderr, codes, ...terminalOf({ stdout, stderr, env, exit: (code) => codes.push(code) }) };
 }
 
 test('uses color on terminals, but not in pipes, with NO_COLOR or on a dumb terminal', () => {
@@ -29,9 +29,14 @@ test('a terminal of unknown width has 80 columns', () => {
   assert.equal(terminal(0).columns, 80);
 });
 
-test('a closed pipe ends the program silently, other errors do not', () => {
-  const { stdout, codes } = terminal(undefined);
+test('a closed pipe ends the program silently, a full disk with the reason', () => {
+  const { stdout, errors, codes } = terminal(undefined);
   stdout.emit('error', Object.assign(new Error('write EPIPE'), { code: 'EPIPE' }));
   assert.deepEqual(codes, [0]);
-  assert.throws(() => stdout.emit('error', Object.assign(new Error('no space'), { code: 'ENOSPC' })), /no space/);
+  assert.equal(errors.read(), null);
+  stdout.emit('error', Object.assign(new Error('ENOSPC: no space left'), { code: 'ENOSPC' }));
+  assert.deepEqual(codes, [0, 1]);
+  assert.equal(String(errors.read()), "sluice: the output can't be written: ENOSPC: no space left\n");
+  errors.emit('error', Object.assign(new Error('EIO: i/o error'), { code: 'EIO' }));
+  assert.deepEqual(codes, [0, 1, 1]);
 });

@@ -1,3 +1,4 @@
+import { NAME } from '../../../shared/name.ts';
 import type { Terminal } from './command.ts';
 
 /** The parts of a process that make up its terminal. */
@@ -14,12 +15,16 @@ type Stream = {
   on(event: 'error', listener: (error: NodeJS.ErrnoException) => void): unknown;
 };
 
-/** The process's own terminal. No color in a pipe or with NO_COLOR. A closed pipe (`| head`) ends the output silently. */
+/**
+ * The process's own terminal. No color in a pipe or with NO_COLOR. A closed pipe (`| head`) ends the program silently, and any other failure,
+ * such as a full disk, with the reason.
+ */
 export function terminalOf({ stdout, stderr, env, exit }: Streams): Terminal {
   for (const stream of [stdout, stderr])
     stream.on('error', (error: NodeJS.ErrnoException) => {
-      if (error.code !== 'EPIPE') throw error;
-      exit(0);
+      if (error.code === 'EPIPE') return exit(0);
+      if (stream === stdout) stderr.write(`${NAME}: the output can't be written: ${error.message}\n`);
+      exit(1);
     });
   const mayColour = !env.NO_COLOR && env.TERM !== 'dumb';
   return {

@@ -123,7 +123,7 @@ for (const socket of [false, true]) {
       }
     });
 
-    it('a bad percent-escape is answered with 400, whatever the method', async () => {
+    it('a bad percent-escape is answered with 400 for any method', async () => {
       for (const [method, path] of [
         ['DELETE', '/routes/%'],
         ['DELETE', '/routes/%C3%28'],

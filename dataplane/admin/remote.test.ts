@@ -260,7 +260,7 @@ test('the next connection gets a renewed certificate, while open streams continu
   assert.match(String((await once(open, 'data'))[0]), /event: reload/);
 });
 
-test('closing ends every connection, whatever its state', async (t) => {
+test('closing ends every connection, in any state', async (t) => {
   const { api, raw, secure } = await remote(t);
   const silent = await raw();
   const half = await raw();

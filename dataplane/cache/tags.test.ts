@@ -4,7 +4,7 @@ import { Tags } from './tags.ts';
 
 type Entry = { readonly entry: { readonly tags: readonly string[] }; bytes: number };
 
-test('entries are found by their tags in whatever order they are removed, and take what a new index with them would', () => {
+test('entries are found by their tags regardless of the order in which others are removed, and take what a new index with them would', () => {
   const tags = new Tags<Entry>();
   const kept = new Set<Entry>();
   for (let step = 0; step < 2_000; step++) {

@@ -62,7 +62,7 @@ test('remote access needs a token that cannot be guessed', () => {
   requireTokenForOthers(readSettings([], {}), undefined);
 });
 
-test('--help is printed whatever the other arguments', () => {
+test('--help is printed regardless of the other arguments', () => {
   assert.equal(readSettings(['--admin-listen', '0.0.0.0:1', '--help'], {}).help, true);
   assert.match(dataplaneHelp(), /--admin-allow-remote .*SLUICE_ADMIN_ALLOW_REMOTE/);
 });

@@ -232,7 +232,7 @@ describe('readSettings', () => {
     }
   });
 
-  it('prints every available flag for --help, whatever the other arguments', () => {
+  it('prints every available flag for --help, regardless of the other arguments', () => {
     assert.equal(readSettings(['stray', '--help'], {}).help, true);
     for (const flag of DATAPLANE_FLAGS) assert.equal(dataplaneHelp().includes(`--${flag.name}`), flag.unavailable !== true);
   });

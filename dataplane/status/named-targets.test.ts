@@ -34,7 +34,7 @@ test('with a health check, its result decides', () => {
   assert.equal(why(ADDRESS, '', checked), null);
 });
 
-test('a restored target with an id waits for its controller, whatever the result of its check', () => {
+test('a restored target with an id waits for its controller, also after a check that succeeded', () => {
   const route = owned('a.test', [{ address: ADDRESS, id: 'c1' }, { address: '10.0.0.2:80' }], {}, true);
   assert.equal(why(`${ADDRESS} c1`, '', route), 'its restored address is not confirmed; waiting for the controller');
   assert.equal(why('10.0.0.2:80', '', route), null);

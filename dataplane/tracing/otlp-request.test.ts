@@ -31,7 +31,7 @@ async function post(answer: Answer, headers: [string, string][] = []): Promise<O
   }
 }
 
-test('a success delivers all spans, whatever its body', async () => {
+test('a success delivers all spans, with any body', async () => {
   for (const body of ['', '{}', 'null', 'not JSON', '{"partialSuccess":{}}', '{"partialSuccess":{"rejectedSpans":"0"}}']) {
     const { kind, sent } = await post({ status: 200, body });
     assert.equal(kind, 'delivered', body);

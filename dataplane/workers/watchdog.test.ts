@@ -26,7 +26,7 @@ test('a worker is silent 2 s after its event loop stops, and never while it runs
   assert.equal(watch(10_000, [0, 1], [0]), 2_000);
 });
 
-test('a slow start does not make a worker silent, whatever its slot was used for before', () => {
+test('a slow start does not make a worker silent, also in a slot that was used before', () => {
   const { watchdog, watch } = underTest();
   watch(1_000, [0, 1], [0, 1]);
   for (const started of [2_000, 20_000]) {

@@ -264,7 +264,7 @@ describe('the dashboard', { skip: missingBrowser() }, () => {
     }
   });
 
-  test('a page that does not exist says so, whatever its name', async () => {
+  test('a page that does not exist says so, with any name', async () => {
     await using shown = await scene.show();
     for (const name of ['nowhere', 'constructor', '__proto__', 'toString']) {
       await shown.open(`#/${name}`);

@@ -234,7 +234,7 @@ describe('with one browser', { skip: missingBrowser() }, () => {
     assert.deepEqual(differences, []);
   });
 
-  test('a browser measures pages over TLS and HTTP/2, whatever their <base>', async () => {
+  test('a browser measures pages over TLS and HTTP/2, also with a <base>', async () => {
     const page = await browser.newVisitor();
     await page.addInitScript(NOTE);
     const reports = (): number => {

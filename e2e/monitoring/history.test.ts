@@ -67,7 +67,7 @@ const alerts = async (dataplane: Dataplane) => (await dataplane.admin('GET', '/a
 
 // They run side by side: most of their time they wait for counts to be saved, every ten seconds.
 describe('the history of a data plane', { concurrency: true }, () => {
-  test('whatever host a wildcard or the catch-all has served has its history and snapshot, and is forgotten on request', async () => {
+  test('each host that a wildcard or the catch-all has served has its history and snapshot, and is forgotten on request', async () => {
     using folder = new Folder();
     await using app = await Upstream.start('app', (_, response) => response.end('ok'));
     await using dataplane = await Dataplane.start({ stateDir: folder.file('state') });

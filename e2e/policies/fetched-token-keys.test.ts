@@ -30,7 +30,7 @@ describe('a site whose tokens are signed with fetched keys', () => {
     folder[Symbol.dispose]();
   });
 
-  test('without keys no one is let in, whatever the issuer answers', async () => {
+  test('without keys no one is let in, regardless of what the issuer answers', async () => {
     const key = make();
     const set = JSON.stringify({ keys: [jwkOf('1', key)] });
     let answer: (response: { writeHead(status: number, fields?: object): { end(text?: string): void } }) => void = (response) =>

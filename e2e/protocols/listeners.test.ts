@@ -77,7 +77,7 @@ describe('the ports of a file', () => {
     folder[Symbol.dispose]();
   });
 
-  test('sites are served on the ports that the file says, over HTTP/1.1 and HTTP/2, whatever a request says about its port', async () => {
+  test('sites are served on the ports that the file says, over HTTP/1.1 and HTTP/2, regardless of what a request says about its port', async () => {
     await pair.serve(SITES);
     await until('the redirect', async () => (await visit(HTTP, 'app.test')).status === 308);
     const root = rootOf(folder);

@@ -95,7 +95,7 @@ describe('HTTP/1.1 on the wire', () => {
     assert.doesNotMatch(chunked, /Transfer-Encoding/);
   });
 
-  test('HEAD, 204 and 304 have no body, whatever their header fields', async () => {
+  test('HEAD, 204 and 304 have no body, regardless of their header fields', async () => {
     using client = await RawClient.open(port);
     for (const [request, end] of [
       ['HEAD /x', /200 OK.*\r\n\r\n$/s],

@@ -38,7 +38,7 @@ describe('groups of a site', () => {
     folder[Symbol.dispose]();
   });
 
-  test('groups get their shares whatever the number of their targets, a cookie keeps visitors in theirs, and a growing canary keeps its own', async () => {
+  test('groups get their shares regardless of the number of their targets, a cookie keeps visitors in theirs, and a growing canary keeps its own', async () => {
     await using one = await Upstream.start('old', (_, response) => response.end('old'));
     await using two = await Upstream.start('old', (_, response) => response.end('old'));
     await using canary = await Upstream.start('new', (_, response) => response.end('new'));

@@ -7,7 +7,7 @@ const BOTH: AvailableIssuers = { ...NO_ISSUERS, automatic: true, internal: true 
 const auto = (domain: string): SiteIssuance => ({ domain, https: 'auto' });
 const internal = (domain: string): SiteIssuance => ({ domain, https: 'internal' });
 
-test('only a site that selects the internal authority uses it, whatever its name', () => {
+test('only a site that selects the internal authority uses it, regardless of its name', () => {
   for (const domain of ['a.test', '*.a.test', 'localhost', '192.0.2.1']) assert.equal(issuerOf(internal(domain), BOTH), 'internal');
   assert.equal(issuerOf(internal('shop.example.com'), { ...BOTH, internal: false }), null);
 });

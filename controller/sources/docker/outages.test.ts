@@ -207,7 +207,7 @@ test('a container stopped before the controller started drains, unless it was re
   await next('a.example=draining b.example=healthy');
 });
 
-test('a container that was sent its stop signal before that drains for as long as it may take to stop, whatever its stop signal is', async (t) => {
+test('a container that was sent its stop signal before that drains for as long as it may take to stop, with any stop signal', async (t) => {
   const { engine, located, run, next, listen } = withEngine(t);
   engine.skew = -120_000;
   engine.run({ ...app(1), stopTimeout: 300 });

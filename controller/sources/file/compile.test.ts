@@ -80,12 +80,12 @@ test('lists the first thousand errors of a file and counts the rest', () => {
   assert.match(errors.at(-1) ?? '', /^Sluicefile: and \d+ more; the first 1000 are listed$/);
 });
 
-test('a message is a short single line, whatever was typed', () => {
+test('a message is a short single line for any input', () => {
   const [error = ''] = errorsOf(compile(`a.example {\n  reverse_proxy \`${'x\n'.repeat(5_000)}\`\n}\n`));
   assert.ok(!error.includes('\n') && error.length < 300, error);
 });
 
-test('a file that repeats one odd piece is compiled to its end, whatever the piece', () => {
+test('a file that repeats any one odd piece is compiled to its end', () => {
   for (const piece of ODD_PIECES) assert.ok('ok' in compileBytes(repeated(piece, 300_000), 'Sluicefile', {}), JSON.stringify(piece));
 });
 

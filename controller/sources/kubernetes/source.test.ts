@@ -27,7 +27,7 @@ async function listedSource(t: TestContext, unknown: readonly string[] = []) {
   return { server, snapshots, kinds, said };
 }
 
-test('an unavailable API server is logged once, whatever the number of kinds, and so is its return', async (t) => {
+test('an unavailable API server is logged once for all kinds, and so is its return', async (t) => {
   const { server, snapshots, kinds, said } = await listedSource(t);
   await server.stop();
   await eventually('many failures', () => snapshots.filter(({ kind }) => kind === 'failed').length > 20);

@@ -359,7 +359,7 @@ describe('history', () => {
     assert.ok(Math.abs(more.visitors - 5_800) < 5_800 * 0.06, `${more.visitors}`);
   });
 
-  it('counts the visitors of the last minutes, whatever the clock does', () => {
+  it('counts the visitors of the last minutes, also if the clock is set', () => {
     using setup = new Setup();
     const keeper = setup.keeper();
     const now = (): number => ask(keeper, 'a.test', {}, setup.now).now;

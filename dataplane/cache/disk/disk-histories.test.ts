@@ -125,7 +125,7 @@ function history(seed: number): { readonly reads: number; readonly hits: number 
   return { reads, hits };
 }
 
-test('whatever fails in whatever order, only the newest response is served, and never one that was purged', () => {
+test('only the newest response is served, and never one that was purged, regardless of what fails and in which order', () => {
   let [reads, hits] = [0, 0];
   for (let seed = 1; seed <= 25; seed++) {
     const one = history(seed * 7_919);

@@ -10,7 +10,7 @@ function claims(more: object): Claims {
   return { hand: null, applied: claimOf(parsed.value as RouteSpec, 'c', 1) };
 }
 
-test('how a site gets HTTPS is read from its route’s member, whatever text the other members contain', () => {
+test('how a site gets HTTPS is read from its route’s member, regardless of the text of the other members', () => {
   const decoy = { respond: { status: 200, body: '"https":"internal"' }, headers: [{ name: 'https', value: '"https":"off"' }] };
   for (const https of ['auto', 'off', 'internal', 'provided'] as const)
     assert.deepEqual(siteOf('a.test', claims({ https, ...decoy })), { domain: 'a.test', https });

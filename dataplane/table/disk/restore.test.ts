@@ -77,7 +77,7 @@ test('a number that damage has made far too large never prevents startup', async
   assert.equal(aside(fixture).length, 1);
 });
 
-test('damage in the middle of an entry never prevents startup, whatever SQLite makes of it', async () => {
+test('damage in the middle of an entry never prevents startup, however SQLite reads it', async () => {
   using fixture = await filled();
   const path = join(fixture.folder, 'routes.db');
   const intact = readFileSync(path);

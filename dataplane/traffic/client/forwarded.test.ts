@@ -24,7 +24,7 @@ test('the upstream receives the address, scheme, host and id of the request', as
   assert.match(upstreamField('X-Request-ID') ?? '', /^[0-9a-f]{24}$/);
 });
 
-test('each request of a connection, and its response, has its own values, whatever those before it had', async () => {
+test('each request of a connection, and its response, has its own values, not those of one before', async () => {
   using upstream = await UpstreamFixture.serving(({ head }) => {
     const type = field(head, 'User-Agent') ?? 'none';
     return `HTTP/1.1 200 OK\r\nContent-Type: ${type}\r\nContent-Length: ${type.length}\r\n\r\n${type}`;

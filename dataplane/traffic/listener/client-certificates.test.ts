@@ -198,7 +198,7 @@ describe('a site that requires client certificates', () => {
     assert.equal(statusOf(await visit('guests.test', { ...to, ...showing(alice) })), '200');
   });
 
-  test('is not served without TLS, whatever a proxy reports about its clients', async () => {
+  test('is not served without TLS, also if a proxy reports a certificate of its client', async () => {
     const { line, body } = await proxy.request(get().replace('a.test', 'staff.test'));
     assert.match(line, / 403 /);
     assert.match(body, /client certificate/);

@@ -67,7 +67,7 @@ async function openFromLowPort(port: number): Promise<Socket> {
   }
 }
 
-test('clients that reset their connections are never taken for one another, whatever certificates their sites require', async () => {
+test('clients that reset their connections are never taken for one another, regardless of the certificates that their sites require', async () => {
   const [staff, guests] = [
     await makePair([], { subject: 'CN=a', authority: true }),
     await makePair([], { subject: 'CN=b', authority: true }),

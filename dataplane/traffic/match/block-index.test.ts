@@ -33,7 +33,7 @@ function search(blocks: readonly Block[], path: string, passes: (nth: number) =>
   return { found, tested };
 }
 
-test('the first block in the order written is found, whatever kind of pattern it has', () => {
+test('the first block in the order written is found, with any kind of pattern', () => {
   const blocks: Block[] = [['/a'], ['/a/*'], ['/a*'], null, ['/a/b', '/c/*'], ['/*']];
   const first = (path: string, from = 0) => search(blocks, path, (nth) => nth >= from).found;
   assert.deepEqual([first('/a'), first('/a/'), first('/a/b'), first('/ab'), first('/b'), first('*')], [0, 1, 1, 2, 3, 3]);

@@ -49,7 +49,7 @@ const TABLE: readonly [what: string, condition: object, request: Request, expect
   ['the parent of a wildcard', { host: ['*.a.example'] }, {}, false],
   ['a single label as a wildcard', { host: ['*.localhost'] }, { host: 'localhost' }, false],
   ['one of several ports', { port: [80, 8443] }, { port: 8443 }, true],
-  ['another port, whatever Host says', { port: [8443] }, { port: 80, host: 'a.example', fields: 'Host: a.example:8443\r\n' }, false],
+  ['another port, although Host names it', { port: [8443] }, { port: 80, host: 'a.example', fields: 'Host: a.example:8443\r\n' }, false],
   ['one of several addresses of ours', { local_ip: ['198.51.100.7', '198.51.100.1'] }, {}, true],
   ['another address of ours', { local_ip: ['198.51.100.7'] }, {}, false],
   ['our IPv4 address at a port that is open to IPv6, too', { local_ip: ['198.51.100.1'] }, { local: '::ffff:198.51.100.1' }, true],

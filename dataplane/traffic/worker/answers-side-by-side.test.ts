@@ -59,7 +59,7 @@ test('concurrent large responses of any framing are not mixed up, for fast and s
   server.close();
 });
 
-test('a client that pipelines requests and reads late receives its own responses, whatever others are sent meanwhile', async () => {
+test('a client that pipelines requests and reads late receives its own responses, not those that others are sent meanwhile', async () => {
   const server = await upstream();
   using proxy = await before(server);
   const paths = Array.from({ length: 400 }, (_, index) => `/whole/${index}/${20_000 + ((index * 7_919) % 40_000)}`);

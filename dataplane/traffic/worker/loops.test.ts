@@ -84,7 +84,7 @@ for (const value of ['11', '999', '1000', '0', '-1', '1, 2', '', 'x', '1\r\nSlui
     assert.equal(upstream.requests.length, 0);
   });
 
-test("the proxy's own responses are sent whatever the hop count", async () => {
+test("the proxy's own responses are sent with any hop count", async () => {
   using proxy = await ProxyFixture.start([{ domain: 'a.test', upstream: null, tls: false, respond: { status: 200, body: 'in' } }]);
   assert.equal((await proxy.request(get('/', 'Sluice-Hops: 99\r\n'))).body, 'in');
 });

@@ -43,7 +43,7 @@ test('the script is compressed as the client accepts it, has an ETag for each fo
   assert.equal(tags.size, 3);
 });
 
-test('each path has its methods, and everything else under /.sluice/ is 404, whatever body it brings', async () => {
+test('each path has its methods, and everything else under /.sluice/ is 404, also with a body', async () => {
   using proxy = await measuring();
   assert.equal(await statusOf(proxy, 'HEAD /.sluice/vitals.js HTTP/1.1\r\nHost: a.test\r\n\r\n'), 200);
   assert.equal(field((await proxy.request(get('/.sluice/vitals'))).head, 'allow'), 'POST');

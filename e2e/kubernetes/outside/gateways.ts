@@ -82,7 +82,7 @@ describe('Gateways with addresses of their own', { skip }, () => {
 describe('an HTTPRoute', { skip }, () => {
   before(() => pair.startController(cluster.kubeconfig));
 
-  test('is attached to a Gateway, and its most specific match decides, whatever the order of its rules', async () => {
+  test('is attached to a Gateway, and its most specific match decides, regardless of the order of its rules', async () => {
     await cluster.apply(...['any', 'deep', 'exact', 'header'].flatMap((name) => app({ name })));
     const rules = [
       { backendRefs: [to('any')] },

@@ -65,7 +65,7 @@ const eventsOf = async (name: string) => {
 };
 
 describe('an Ingress', { skip }, () => {
-  test('reports the published addresses once it is served, whatever others write, until it is no longer ours', async () => {
+  test('reports the published addresses once it is served, also if others overwrite them, until it is no longer ours', async () => {
     await cluster.apply(...app({ name: 'web' }));
     await startController('--publish-address', 'edge.example.org,203.0.113.7,2001:db8::7');
     const paths = [{ path: '/', service: 'web' }];

@@ -33,7 +33,7 @@ test('an engine that expects TLS is reported with what to name instead', () => {
   );
 });
 
-test('whatever the server says, the message is one line', () => {
+test('the message is one line, also if what the server says has several', () => {
   assert.match(
     words({ statusCode: 503, message: '(HTTP code 503) unexpected - <html>\n<body>Busy\r\n</body>' }),
     /- <html> <body>Busy <\/body>$/,

@@ -31,7 +31,7 @@ const COMPOSE = { composeProject: 'shop', composeService: 'web' };
 
 for (const [claim, first, second, routes] of [
   ['of the same name', of(GOOD), of(BAD), ['a.example 10/s 172.18.0.2:3000']],
-  ['of the same service, whatever its name', of(GOOD, COMPOSE), of(BAD, { ...COMPOSE, name: 'x' }), ['a.example 10/s 172.18.0.2:3000']],
+  ['of the same service, with another name', of(GOOD, COMPOSE), of(BAD, { ...COMPOSE, name: 'x' }), ['a.example 10/s 172.18.0.2:3000']],
   ['of another name', of(GOOD), of(BAD, { name: 'x' }), []],
   ['of another service and the same name', of(GOOD, COMPOSE), of(BAD, { ...COMPOSE, composeService: 'x' }), []],
   ['of another project', of(GOOD, COMPOSE), of(BAD, { ...COMPOSE, composeProject: 'x' }), []],

@@ -103,7 +103,7 @@ for (const [claim, container, draining, target] of [
   ['HEALTHCHECK starting: out, and not tried', { health: 'starting' }, false, { state: 'starting', probe: undefined }],
   ['HEALTHCHECK healthy: in', { health: 'healthy' }, false, { state: 'healthy', probe: undefined }],
   ['HEALTHCHECK unhealthy: out', { health: 'unhealthy' }, false, { state: 'unhealthy', probe: undefined }],
-  ['paused: out, whatever its health', { status: 'paused', health: 'healthy' }, false, { state: 'paused', probe: undefined }],
+  ['paused: out, although it is healthy', { status: 'paused', health: 'healthy' }, false, { state: 'paused', probe: undefined }],
   ['told to end: finishes what it has', { health: 'healthy' }, true, { state: 'draining', probe: undefined }],
   ['told to end without a HEALTHCHECK: not tried any more', {}, true, { state: 'draining', probe: undefined }],
 ] as const)

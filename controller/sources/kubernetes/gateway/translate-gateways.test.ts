@@ -347,7 +347,7 @@ test('a route of another namespace can’t keep a host that others share from be
   }
 });
 
-test('the same objects give the same routes, in whatever order they came', () => {
+test('the same objects give the same routes, regardless of their order', () => {
   const objects = clusterOf({
     gatewayClasses: [CLASS],
     services: APPS.map(({ service }) => service),

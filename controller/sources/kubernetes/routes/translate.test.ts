@@ -65,7 +65,7 @@ function shuffled(snapshot: ClusterSnapshot, seed: number): ClusterSnapshot {
   return { ...snapshot, ingresses: turned(ingresses), services: turned(services), slices: turned(slices) };
 }
 
-test('the same objects give the same bytes, whatever their order, and whether or not they were translated before', () => {
+test('the same objects give the same bytes, regardless of their order, and of whether they were translated before', () => {
   for (let seed = 1; seed <= 200; seed++) {
     const snapshot = clusterOf(someObjects(seed));
     const first = bytesOf(snapshot);

@@ -14,7 +14,7 @@ const standing = (status: WantedCondition['status'], more: Partial<StatusConditi
   ...more,
 });
 
-test('a condition keeps its time while its status is the same, whatever its reason', () => {
+test('a condition keeps its time while its status is the same, also if its reason changes', () => {
   const [same] = conditionsOf([standing('True')], [wanted('True', { reason: 'Other', message: 'why' })], AT);
   assert.deepEqual(same, standing('True', { reason: 'Other', message: 'why', observedGeneration: 2 }));
   const [changed] = conditionsOf([standing('True')], [wanted('False')], AT);

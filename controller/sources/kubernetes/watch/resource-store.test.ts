@@ -42,7 +42,7 @@ test('the objects of several namespaces are one map, complete once each namespac
   assert.equal(store.status('blog/three'), undefined);
 });
 
-test('kinds without a namespace are listed once, whatever the namespaces', async (t) => {
+test('kinds without a namespace are listed once, not for each namespace', async (t) => {
   const { server, store, run } = await storing(t, INGRESS_CLASSES, ['shop', 'blog']);
   server.put(CLASSES_PATH, { metadata: { name: 'sluice' }, spec: { controller: 'sluice.dev/ingress-controller' } });
   run(store);

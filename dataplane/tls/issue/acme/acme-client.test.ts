@@ -98,7 +98,7 @@ describe('an authority', async () => {
     }
   });
 
-  test('is contacted over HTTPS only, whatever its directory says', async () => {
+  test('is contacted over HTTPS only, also if its directory has other URLs', async () => {
     const signed: string[] = [];
     const plain = createServer(({ method }, response) => {
       signed.push(method ?? '');
@@ -250,7 +250,7 @@ describe('an authority', async () => {
     assert.deepEqual([kind, message], ['refused', `shop.test: terms of service have changed; open ${instance} and agree to it there`]);
   });
 
-  test('that declares an order invalid after a while is working, whatever the name and its explanation', async () => {
+  test('that declares an order invalid after a while is working, for any name and explanation', async () => {
     const order = { status: 'ready', authorizations: [], finalize: server.url('/finalize') };
     const location = server.url('/order/1');
     const error = { type: 'urn:ietf:params:acme:error:caa', detail: 'CAA record for nonce.shop.test prevents issuance (HTTP 500)' };

@@ -49,7 +49,7 @@ test('a chunked body is streamed piece by piece with its trailers, without chunk
   assert.equal((await client.readAnswer()).body, 'done');
 });
 
-test('the request after a body is found, whatever the framing of the body', async () => {
+test('the request after a body is found with any framing of the body', async () => {
   using upstream = await UpstreamFixture.serving((request) => ok(request.line + request.body));
   using proxy = await ProxyFixture.before(upstream);
   const client = await proxy.connect();

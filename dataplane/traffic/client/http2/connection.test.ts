@@ -234,7 +234,7 @@ describe('a request over HTTP/2', () => {
     });
   }
 
-  test('that is cancelled in the same packet, of whatever kind, never reaches its upstream', async () => {
+  test('of any kind that is cancelled in the same packet never reaches its upstream', async () => {
     using upstream = await UpstreamFixture.serving(ok('x'));
     using secure = await SecureFixture.before(upstream);
     const client = await secure.greeted();

@@ -26,7 +26,7 @@ const FIELDS: readonly Field[] = [
   ['user', '\xff\xfe'],
 ];
 
-test('a WebSocket request is forwarded whatever other fields it has, over HTTP/2 and HTTP/1.1', async () => {
+test('a WebSocket request is forwarded with any other fields, over HTTP/2 and HTTP/1.1', async () => {
   using upstream = await UpstreamFixture.serving('HTTP/1.1 403 Forbidden\r\nContent-Length: 2\r\n\r\nno');
   using proxy = await ProxyFixture.before(upstream);
   for (const [name, value] of FIELDS) {
@@ -71,7 +71,7 @@ const ANSWERS: readonly [sent: string, statuses: readonly number[]][] = [
   ['HTTP/1.1 403 Forbidden\r\nTrailer: x\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nX: y\r\n\r\n', [403]],
 ];
 
-test('a WebSocket request gets one final response, whatever the upstream sends before and after it', async () => {
+test('a WebSocket request gets one final response, regardless of what the upstream sends before and after it', async () => {
   for (const [sent, statuses] of ANSWERS) {
     using upstream = await UpstreamFixture.serving(sent);
     using proxy = await ProxyFixture.before(upstream);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { RepeatedValue } from './repeated-value.ts';
 
-test('a value is the one in the message, whatever earlier messages contained', () => {
+test('a value is the one in the message, not one of an earlier message', () => {
   const values = new RepeatedValue();
   const messages = [
     'a.test',

@@ -134,7 +134,7 @@ for (const [text, read] of ACCEPTED) {
   });
 }
 
-test('a head is read as by a new reader, whatever heads came before', () => {
+test('a head is read as by a new reader, regardless of the heads before', () => {
   const lines = ['', H, `${H}Expect: 100-continue\r\n`, 'X: y\r\n', 'Host: a,b\r\n', 'Host: \r\n', `${H}Transfer-Encoding: chunked\r\n`];
   const starts = ['GET / HTTP/1.1\r\n', 'POST /a?b HTTP/1.0\r\n', 'GET http://a.example/ HTTP/1.1\r\n', 'GET http://b/ HTTP/1.0\r\n'];
   const heads = starts.flatMap((start) => lines.map((fields) => `${start}${fields}\r\n`));

@@ -14,7 +14,7 @@ for (const [text, kept] of [
   ['\r\nHTTP/1.1 200 OK\r\nA: b\r\n\r\n', 'A: b\r\n'],
   ['\nHTTP/1.1 200 OK\r\nA:b \n\n', 'A: b\r\n'],
 ] as const)
-  test(`${JSON.stringify(text)} ends with its first empty line, whatever follows`, () => {
+  test(`${JSON.stringify(text)} ends with its first empty line, regardless of what follows`, () => {
     for (const body of ['', 'x', '\r\n\r\n', '\n\n\r\n\r\n', ` a: b\r\n\r\n${'x'.repeat(300_000)}\r\n\r\n`]) {
       const heads = new ResponseHeadReader();
       assert.equal(read(heads, text + body), text.length);

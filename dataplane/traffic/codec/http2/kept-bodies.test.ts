@@ -189,7 +189,7 @@ class Target implements SessionOwner {
 const FIELDS: readonly Field[] = [['grpc-status', '0']];
 const trailers = (id: number): Buffer => frame(FRAME.headers, FLAG.endStream | FLAG.endHeaders, id, block(FIELDS));
 
-test('whatever happens to bodies that are kept, each byte is given back once to the window of the connection', async (t) => {
+test('each byte of a body that is kept is given back once to the window of the connection, regardless of what happens to the body', async (t) => {
   for (const input of inputsOf(t, 60))
     try {
       const target = new Target(input.random);

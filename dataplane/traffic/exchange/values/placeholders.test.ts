@@ -83,7 +83,7 @@ test('a request whose value would be too long is refused, with the response and 
   assert.match((await proxy.request(get('/', 'X-Long: y\r\n'))).line, / 200 /);
 });
 
-test('a value that would split a field is refused, whatever the protocol, and never reaches a response', async () => {
+test('a value that would split a field is refused in both protocols, and never reaches a response', async () => {
   const headers = [{ name: 'X-Q', value: 'q={query.q}' }];
   using proxy = await ProxyFixture.start([responding('ok', { headers, redirects: [{ from: '/moved', to: '/', status: 301 }] })]);
   using client = new Http2Client(proxy);

@@ -139,7 +139,7 @@ test('a connection whose last piece of a response is one too many is not used ag
   }
 });
 
-test('a request that is served again by a newer table is answered, whatever its protocol, and not copied again', async () => {
+test('a request in any protocol that is served again by a newer table is answered, and not copied again', async () => {
   using upstream = await UpstreamFixture.serving(({ body }) => ok(`got ${body}`));
   using shadow = await UpstreamFixture.serving(ok('copy'));
   const common = { mirror: { upstream: shadow.address }, hold_secs: 10 };

@@ -137,7 +137,7 @@ test('a visitor with cookies does not keep the responses to all others from bein
   assert.deepEqual(await statuses(proxy, personal, get('/'), get('/'), personal), ['fwd=uri-miss', 'fwd=uri-miss', 'hit', 'none']);
 });
 
-test('Vary chooses among responses, whatever white space and order a list has', async () => {
+test('Vary chooses among responses, regardless of the white space and the order of a list', async () => {
   using upstream = await UpstreamFixture.serving((request: Message) =>
     ok(field(request.head, 'Accept-Encoding') ?? 'none', `${FRESH}Vary: Accept-Encoding\r\n`),
   );

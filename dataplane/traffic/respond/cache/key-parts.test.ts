@@ -158,7 +158,7 @@ test('after a swap nothing is found under the key of another rule', async () => 
   assert.deepEqual(await results(proxy, request), ['stored']);
 });
 
-test('a request with an unsafe method invalidates all entries of its URL, whatever parameters the key ignores', async () => {
+test('a request with an unsafe method invalidates all entries of its URL, also if the key ignores parameters', async () => {
   using upstream = await UpstreamFixture.serving(({ line }: Message) =>
     ok('x', line.startsWith('POST') ? 'Location: /b?utm_x=1\r\n' : FRESH),
   );

@@ -145,7 +145,7 @@ class Traffic {
   }
 }
 
-test('whatever clients, upstream and purges do at the same time, each response is whole and current, and nothing is kept of it', async (t) => {
+test('each response is whole and current, and nothing is kept of it, regardless of what clients, upstream and purges do at the same time', async (t) => {
   const inputs = [...inputsOf(t, REQUESTS)];
   const [first] = inputs;
   assert.ok(first !== undefined);

@@ -199,7 +199,7 @@ test('a client that expects 100 Continue receives it from the target', async () 
   assert.equal((await client.readAnswer()).body, 'x');
 });
 
-test('responses without a body have none, whatever their Content-Length', async () => {
+test('responses without a body have none, also with a Content-Length', async () => {
   using upstream = await Http2UpstreamFixture.serving(({ stream, field }) => {
     const status = Number(field(':path')?.slice(1));
     stream.respond({ ':status': status, ...(status !== 204 && { 'content-length': 5 }) }, { endStream: true });

@@ -37,7 +37,7 @@ function remembered(
   return status;
 }
 
-/** The status of a Gateway whose class is gone: nobody serves it, whatever this controller said before. */
+/** The status of a Gateway whose class is gone: nobody serves it, although this controller may have said so before. */
 export const orphanStatus = (gateway: Gateway): DesiredStatus => remembered(gateway, GATEWAYS, PENDING);
 
 /** The same for a ListenerSet whose Gateway, or its class, is gone. */

@@ -33,7 +33,7 @@ function encode(encoder: HpackEncoder, start: number, fields: readonly Field[], 
 const decoded = (collector: FieldCollector, decoder: HpackDecoder, block: Buffer): Field[] | undefined =>
   collector.decode(decoder, block)?.map(({ name, value }): Field => [name, value]);
 
-test('nghttp2 and we decode what we encode, whatever table nghttp2 offers', async (t) => {
+test('nghttp2 and we decode what we encode, with any table that nghttp2 offers', async (t) => {
   using client = new Nghttp2Client();
   const encoder = new HpackEncoder();
   const decoder = new HpackDecoder(65_536);
@@ -58,7 +58,7 @@ test('nghttp2 and we decode what we encode, whatever table nghttp2 offers', asyn
   assert.ok(indexed > 0, 'no list is repeated');
 });
 
-test('we decode what nghttp2 encodes, whatever table it may use', async (t) => {
+test('we decode what nghttp2 encodes, with any table that it may use', async (t) => {
   using client = new Nghttp2Client();
   const decoder = new HpackDecoder(65_536);
   const collector = new FieldCollector();

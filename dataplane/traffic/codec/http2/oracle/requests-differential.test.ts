@@ -37,7 +37,7 @@ function disagreement(frames: readonly LooseFrame[], ours: ConnectionReading, th
   return null;
 }
 
-test('nghttp2 accepts the requests that we accept, and reads the same in them, whatever frames they are made of', async (t) => {
+test('nghttp2 accepts the requests that we accept, and reads the same in them, in any frames', async (t) => {
   const counts = { alike: 0, refused: 0, gone: 0 };
   for (const { random, failed } of inputsOf(t, CONNECTIONS)) {
     const frames = new SampleConnections(random).frames();

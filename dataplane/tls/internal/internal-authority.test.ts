@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { X509Certificate } from 'node:crypto';
-import { mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, isIP } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -130,6 +130,18 @@ test('a root that is a link to a disk that is not mounted is not replaced, and u
   await assert.rejects(state.open(), { code: 'ENOENT' });
   renameSync(elsewhere, join(state.folder, 'mounted.pem'));
   assert.equal((await state.open()).root, root);
+});
+
+test('sites have certificates although the copy of the root cannot be written, and that is logged', async () => {
+  using state = new State();
+  const { root } = await state.open();
+  const copy = join(state.folder, 'sluice-internal-root.crt');
+  rmSync(copy);
+  mkdirSync(join(copy, 'in-the-way'), { recursive: true });
+  const authority = await state.open();
+  assert.equal(authority.root, root);
+  assert.deepEqual((await leafOf(authority, 'a.test')).domains, ['a.test']);
+  assert.match(JSON.stringify(state.log.lines), /could not be written where it can be copied from/);
 });
 
 test('a leaf is valid for 7 days, renewed after two thirds with a new key, and dropped when it is no longer wanted', async () => {

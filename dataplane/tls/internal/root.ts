@@ -24,13 +24,12 @@ export const rootCertificatePath = (stateDir: string): string => join(stateDir, 
 /**
  * Reads the root of the internal authority, or creates it: one file of mode 0600 in the state directory, so that its
  * certificate and key stay together, and a copy of the certificate beside it. An unusable root is renamed and replaced;
- * then the new one has to be trusted.
+ * then the new one has to be trusted. Sites don't need the copy, so one that can't be written is only logged.
  * @throws the system's error when the file exists but can't be read, or can't be written.
  */
 export async function openRoot(stateDir: string, generator: CertificateGenerator, runtime: RootRuntime): Promise<GeneratedPair> {
   const root = savedRoot(stateDir, runtime) ?? (await newRoot(stateDir, generator, runtime));
-  const path = rootCertificatePath(stateDir);
-  if (!existsSync(path) || readFileSync(path, 'utf8') !== root.certificate) publishCertificate(path, root.certificate);
+  publishCertificate(rootCertificatePath(stateDir), root.certificate, runtime.log);
   return root;
 }
 
@@ -66,9 +65,15 @@ async function newRoot(stateDir: string, generator: CertificateGenerator, { cloc
 }
 
 /** The copy has to be readable for all users, regardless of our umask. */
-function publishCertificate(path: string, certificate: string): void {
-  writeFresh(`${path}.new`, certificate, 0o644);
-  renameSync(`${path}.new`, path);
+function publishCertificate(path: string, certificate: string, log: Log): void {
+  try {
+    if (existsSync(path) && readFileSync(path, 'utf8') === certificate) return;
+    writeFresh(`${path}.new`, certificate, 0o644);
+    renameSync(`${path}.new`, path);
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    log.warn({ path, reason }, 'the root certificate of the internal authority could not be written where it can be copied from');
+  }
 }
 
 /** null if it is not a CA certificate with its key, or expires before `until` (ms since 1970). */

@@ -15,7 +15,7 @@ function counted(): { clock: ManualClock; holdOff: ReturnType<typeof createHoldO
 test('a burst of changes is one run, 100 ms after the last', () => {
   const { clock, holdOff, runs } = counted();
   for (let at = 0; at < 4; at++) {
-    holdOff.poke();
+    holdOff.trigger();
     clock.pass(50);
   }
   assert.equal(runs(), 0);
@@ -30,7 +30,7 @@ test('a burst of changes is one run, 100 ms after the last', () => {
 test('changes without a pause are run after 500 ms', () => {
   const { clock, holdOff, runs } = counted();
   for (let at = 0; at < 10; at++) {
-    holdOff.poke();
+    holdOff.trigger();
     clock.pass(50);
   }
   assert.equal(runs(), 1);
@@ -38,7 +38,7 @@ test('changes without a pause are run after 500 ms', () => {
 
 test('a flush runs at once and includes pending changes', () => {
   const { clock, holdOff, runs } = counted();
-  holdOff.poke();
+  holdOff.trigger();
   holdOff.flush();
   assert.equal(runs(), 1);
   clock.pass(1_000);
@@ -47,7 +47,7 @@ test('a flush runs at once and includes pending changes', () => {
 
 test('does not run after it is stopped', () => {
   const { clock, holdOff, runs } = counted();
-  holdOff.poke();
+  holdOff.trigger();
   holdOff.stop();
   clock.pass(1_000);
   assert.equal(runs(), 0);

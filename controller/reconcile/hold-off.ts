@@ -7,7 +7,7 @@ export const MAX_MS = 500;
 
 export type HoldOff = {
   /** Something changed: run soon. */
-  poke(): void;
+  trigger(): void;
   /** Run now, including pending changes. */
   flush(): void;
   stop(): void;
@@ -15,22 +15,22 @@ export type HoldOff = {
 
 /** Runs `task` once per burst of changes. */
 export function createHoldOff(clock: Clock, task: () => void): HoldOff {
-  let firstPoke: number | undefined;
+  let firstTrigger: number | undefined;
   let cancel: () => void = () => undefined;
   const stop = () => {
     cancel();
-    firstPoke = undefined;
+    firstTrigger = undefined;
   };
   const flush = () => {
     stop();
     task();
   };
   return {
-    poke: () => {
+    trigger: () => {
       const now = clock.monotonic();
-      firstPoke ??= now;
+      firstTrigger ??= now;
       cancel();
-      cancel = clock.after(Math.max(0, Math.min(QUIET_MS, firstPoke + MAX_MS - now)), flush);
+      cancel = clock.after(Math.max(0, Math.min(QUIET_MS, firstTrigger + MAX_MS - now)), flush);
     },
     flush,
     stop,

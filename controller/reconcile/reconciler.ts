@@ -84,7 +84,7 @@ export function createReconciler(options: {
     const complete = first && sources.every(({ name }) => states.has(name));
     const urgent = snapshot.kind === 'listed' && snapshot.urgent === true;
     if (confirmed || complete || urgent) holdOff.flush();
-    else holdOff.poke();
+    else holdOff.trigger();
   };
 
   return {

@@ -16,7 +16,7 @@ export class ServedSnapshots {
   private count = 0;
   /** Of the data planes whose stream is open and has acknowledged a frame. */
   private readonly views = new Map<string, View>();
-  private readonly told = new Map<string, ServedSnapshot>();
+  private readonly reported = new Map<string, ServedSnapshot>();
 
   constructor(sources: readonly Pick<Source, 'name' | 'served'>[]) {
     this.sources = sources.filter(({ served }) => served !== undefined);
@@ -69,9 +69,9 @@ export class ServedSnapshots {
       const snapshot = snapshots?.get(source.name);
       if (snapshot === undefined) continue;
       const served = { snapshot, refused: refusedOf(source.name, state, views) };
-      const before = this.told.get(source.name);
+      const before = this.reported.get(source.name);
       if (before?.snapshot === snapshot && isSame(before.refused, served.refused)) continue;
-      this.told.set(source.name, served);
+      this.reported.set(source.name, served);
       source.served?.(served);
     }
   }

@@ -9,9 +9,9 @@ import { type Diagnostic, formatDiagnostic } from './diagnostics/diagnostics.ts'
 import { FILE_SOURCE } from './sites/site.ts';
 import { SLOW_MS, WHY_SLOW } from './text/read.ts';
 import type { Environment } from './variables/read-context.ts';
+import { createDebounce } from './watching/debounce.ts';
 import { areSame, COARSE_MS, type FoundFiles, lacks, mayHideChanges, wereSteady } from './watching/found-files.ts';
 import { createPatience, mayBeIncomplete } from './watching/incomplete.ts';
-import { createSettle } from './watching/settle.ts';
 import { trace } from './watching/trace.ts';
 import { type Watch, watchDirectories } from './watching/watch.ts';
 
@@ -131,24 +131,24 @@ export function createFileSource(options: { path: string; clock: Clock; log: Log
   const run = async (signal: AbortSignal, emit: (snapshot: Snapshot) => void): Promise<void> => {
     const readIfChanged = async () => {
       const seen = findFiles();
-      if ((reported !== undefined && areSame(seen, reported)) || isMissingForAMoment(seen, settle.poke)) return;
+      if ((reported !== undefined && areSame(seen, reported)) || isMissingForAMoment(seen, check.trigger)) return;
       const { snapshot, after } = await read(seen);
-      if (after === undefined) settle.poke();
-      else if (!isPerhapsIncomplete(after, snapshot, settle.poke)) conclude(after, snapshot);
+      if (after === undefined) check.trigger();
+      else if (!isPerhapsIncomplete(after, snapshot, check.trigger)) conclude(after, snapshot);
     };
-    const settle = createSettle(clock, () => inTurn(readIfChanged).catch(failed));
-    watch = watchDirectories(path, log, settle.poke);
-    const stopPolling = clock.every(POLL_MS, settle.poke);
+    const check = createDebounce(clock, () => inTurn(readIfChanged).catch(failed));
+    watch = watchDirectories(path, log, check.trigger);
+    const stopPolling = clock.every(POLL_MS, check.trigger);
     reported = undefined;
     emitSnapshot = emit;
-    settle.now();
+    check.now();
     await aborted(signal);
     emitSnapshot = undefined;
     stopPolling();
     cancelLook();
     cancelSecondLook();
     stopWaiting();
-    settle.stop();
+    check.stop();
     watch.stop();
     watch = undefined;
   };

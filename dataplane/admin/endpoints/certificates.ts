@@ -31,14 +31,14 @@ export async function postCertificate({ request, response }: Call, { certificate
   if (!pair.ok) throw new ApiError('invalidCertificate', pair.reason);
   const reason = unfit(pair.value, domains, clock.now());
   if (reason !== null) throw new ApiError('invalidCertificate', reason);
-  sendJson(response, 201, await settled(certificates.push(domains, pair.value)));
+  sendJson(response, 201, await orApiError(certificates.push(domains, pair.value)));
 }
 
 /** DELETE /certificates/{domain}: removes the certificate that was posted for it. */
 export async function deleteCertificate({ response, segments: [segment = ''] }: Call, { certificates }: Dependencies): Promise<void> {
   if (segment === '') throw new ApiError('missingDomain');
   const deleted = segment.toLowerCase();
-  const domains = await settled(certificates.remove(deleted));
+  const domains = await orApiError(certificates.remove(deleted));
   if (domains === null) throw new ApiError('certificateNotFound');
   sendJson(response, 200, { deleted, domains });
 }
@@ -72,7 +72,7 @@ function unfit({ domains: covered, notAfter }: Certificate, domains: readonly st
 }
 
 /** Turns failures of the disk and of the workers into API errors. */
-async function settled<T>(change: Promise<T>): Promise<T> {
+async function orApiError<T>(change: Promise<T>): Promise<T> {
   try {
     return await change;
   } catch (error) {

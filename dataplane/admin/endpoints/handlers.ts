@@ -22,7 +22,7 @@ import type { HandlerName } from './endpoints.ts';
 import { forgetAnalytics, getHistory, historyText, readRange } from './history.ts';
 import { MetricsEndpoint } from './metrics.ts';
 import { purgeMany, purgeOne } from './purge.ts';
-import { deleteRoute, listRoutes, postRoute, settled } from './routes.ts';
+import { deleteRoute, listRoutes, orApiError, postRoute } from './routes.ts';
 import { withFloats } from './snapshot-json.ts';
 
 /** How often the overview is computed while anyone reads it (ms). */
@@ -88,7 +88,7 @@ export function createHandlers(parts: AdminDependencies, streams: ControllerStre
     },
     forgetController: async ({ response, segments: [id = ''] }) => {
       if (streams.isConnected(id)) throw new ApiError('controllerConnected');
-      const routes = await settled(table.forget(id));
+      const routes = await orApiError(table.forget(id));
       if (routes === null) throw new ApiError('controllerNotFound');
       sendJson(response, 200, { deleted: id, routes });
     },

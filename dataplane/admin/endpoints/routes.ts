@@ -39,7 +39,7 @@ export async function postRoute({ request, response }: Call, { table, clock, log
   requireDomain(parseDomain(body.domain as string));
   const result = readRoute(body);
   if ('problem' in result) throw refusedRoute(result.problem.member, result.problem.reason, body);
-  const { route } = await settled(table.post(result.route));
+  const { route } = await orApiError(table.post(result.route));
   const ignored = ignoredMembers(asked, result.route).join(', ');
   if (ignored === '') return sendJson(response, 201, published(route));
   log.warn({ domain: route.domain, ignored }, 'ignored unknown members of a posted route');
@@ -50,12 +50,12 @@ export async function postRoute({ request, response }: Call, { table, clock, log
 export async function deleteRoute({ response, segments: [segment = ''] }: Call, { table }: AdminDependencies): Promise<void> {
   if (segment === '') throw new ApiError('missingDomain');
   const domain = segment.toLowerCase();
-  if (!(await settled(table.remove(domain)))) throw new ApiError('routeNotFound');
+  if (!(await orApiError(table.remove(domain)))) throw new ApiError('routeNotFound');
   sendJson(response, 200, { deleted: domain });
 }
 
 /** Turns failures of the table into API errors. */
-export async function settled<T>(change: Promise<T>): Promise<T> {
+export async function orApiError<T>(change: Promise<T>): Promise<T> {
   try {
     return await change;
   } catch (error) {

@@ -127,7 +127,7 @@ export function freePort(): Promise<number> {
   });
 }
 
-/** Waits for a condition for at most 10 s. */
+/** Waits for a condition. @throws naming `what` after a minute. */
 export async function eventually(what: string, met: () => boolean | Promise<boolean>): Promise<void> {
   const end = performance.now() + 60_000;
   while (!(await met())) {

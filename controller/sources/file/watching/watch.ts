@@ -9,10 +9,10 @@ export type Watch = {
 
 /**
  * Watches directories, never a file: an editor's save replaces the file, and a ConfigMap's `..data` and git-sync replace a link on the
- * way to it. `poke` is called for anything in them, often needlessly; also when a directory is new, since earlier events in it were
+ * way to it. `changed` is called for anything in them, often needlessly; also when a directory is new, since earlier events in it were
  * missed. `path` is for the log.
  */
-export function watchDirectories(path: string, log: Log, poke: () => void): Watch {
+export function watchDirectories(path: string, log: Log, changed: () => void): Watch {
   const watchers = new Map<string, FSWatcher>();
   let stopped = false;
   let warned = false;
@@ -25,10 +25,10 @@ export function watchDirectories(path: string, log: Log, poke: () => void): Watc
   };
   const open = (key: string, directory: string) => {
     try {
-      const watcher = watch(directory, { persistent: false }, poke);
+      const watcher = watch(directory, { persistent: false }, changed);
       watchers.set(key, watcher);
       watcher.on('error', (error) => giveUp(key, error));
-      poke();
+      changed();
     } catch (error) {
       giveUp(key, error);
     }

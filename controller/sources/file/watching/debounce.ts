@@ -5,30 +5,30 @@ export const QUIET_MS = 50;
 /** … but at most this long after the first (both in ms). */
 export const MAX_MS = 200;
 
-export type Settle = {
+export type Debounce = {
   /** Something happened: run soon. */
-  poke(): void;
+  trigger(): void;
   now(): void;
   stop(): void;
 };
 
-/** Runs `task` once per burst of pokes, one run at a time; pokes during a run cause another. */
-export function createSettle(clock: Clock, task: () => Promise<void>): Settle {
+/** Runs `task` once per burst of triggers, one run at a time; a trigger during a run causes another. */
+export function createDebounce(clock: Clock, task: () => Promise<void>): Debounce {
   let cancel: () => void = () => undefined;
-  let firstPoke: number | undefined;
+  let firstTrigger: number | undefined;
   let running = false;
   let stopped = false;
 
-  const poke = () => {
+  const trigger = () => {
     if (stopped) return;
     const now = clock.monotonic();
-    firstPoke ??= now;
+    firstTrigger ??= now;
     cancel();
-    cancel = clock.after(Math.max(0, Math.min(QUIET_MS, firstPoke + MAX_MS - now)), run);
+    cancel = clock.after(Math.max(0, Math.min(QUIET_MS, firstTrigger + MAX_MS - now)), run);
   };
   const run = () => {
-    if (running) return poke();
-    firstPoke = undefined;
+    if (running) return trigger();
+    firstTrigger = undefined;
     running = true;
     void task().finally(() => {
       running = false;
@@ -38,5 +38,5 @@ export function createSettle(clock: Clock, task: () => Promise<void>): Settle {
     stopped = true;
     cancel();
   };
-  return { poke, now: run, stop };
+  return { trigger, now: run, stop };
 }

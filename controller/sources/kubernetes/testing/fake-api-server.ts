@@ -142,6 +142,15 @@ export class FakeApiServer {
     for (const { changes } of this.collections.values()) changes.length = 0;
   }
 
+  /** Becomes what it was at an earlier version, as after a restore from a backup, without the objects that have changed since. */
+  goBackTo(version: number): void {
+    this.version = version;
+    for (const { objects, changes } of this.collections.values()) {
+      for (const [key, { metadata }] of objects) if (Number(metadata.resourceVersion) > version) objects.delete(key);
+      changes.splice(0, changes.length, ...changes.filter((change) => change.version <= version));
+    }
+  }
+
   /** Sends an error to open watches without closing them. */
   expire(): void {
     for (const watch of this.watches) this.send(watch, 'ERROR', { kind: 'Status', code: 410, message: 'too old resource version' });

@@ -157,6 +157,27 @@ test('while the server is unavailable everything stays, and changes in the meant
   assert.equal(lists(), 1);
 });
 
+test('a server that has gone back to an older version is listed again, whether it was unavailable or is silent', async (t) => {
+  const { clock, elapse } = clockWithLongTimers();
+  const { server, hosts, put, lists } = await reflecting(t, ['a', 'b'], clock);
+  for (const [round, isStopped] of [true, false].entries()) {
+    for (const name of ['c', 'd', 'e']) put(name);
+    await eventually('all of them', () => hosts().endsWith('c.example d.example e.example'));
+    const before = lists();
+    if (isStopped) await server.stop();
+    else server.stall();
+    server.goBackTo(3 + round);
+    put(`new${round}`);
+    if (isStopped) await server.start();
+    else await eventually('the client to give up the watch', elapse);
+    await eventually(
+      'what the server has',
+      () => hosts() === ['a', 'b', ...(round > 0 ? ['new0'] : []), `new${round}`].map((name) => `${name}.example`).join(' '),
+    );
+    assert.equal(lists(), before + 1);
+  }
+});
+
 test('a server that refuses is asked less and less often, and then continues', async (t) => {
   const { server, hosts, put, lists, failures } = await reflecting(t);
   server.answer = ({ query }) => (query.watch === 'true' ? { status: 503 } : undefined);

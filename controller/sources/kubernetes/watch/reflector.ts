@@ -50,6 +50,8 @@ export class Reflector<T> {
   private watching: 'closed' | 'open' | 'heard' = 'closed';
   /** The last version seen; null if everything must be listed. */
   private version: string | null = null;
+  /** Whether a request has failed, or a watch was cut or silent, since the server's version was last compared with that. */
+  private mayHaveGoneBack = false;
   private relisted: AbortController = new AbortController();
 
   constructor(options: ReflectorOptions<T>) {
@@ -65,6 +67,7 @@ export class Reflector<T> {
       this.relisted = new AbortController();
       this.watching = 'closed';
       try {
+        if (this.mayHaveGoneBack) await this.compareVersions(signal);
         if (this.version === null) await this.list(signal);
         await this.watch(AbortSignal.any([signal, this.relisted.signal]));
         // If a server ends every watch immediately, the next one waits.
@@ -80,6 +83,7 @@ export class Reflector<T> {
         }
         if (signal.aborted) return;
         if (this.isHeard()) backoff.reset();
+        this.mayHaveGoneBack = true;
         if (isExpired(error)) this.version = null;
         else if (this.isCut(error))
           this.options.log.debug({ path: this.path, reason: error.message }, 'a watch ended early; another one continues');
@@ -93,6 +97,31 @@ export class Reflector<T> {
   relist(): void {
     this.version = null;
     this.relisted.abort();
+  }
+
+  /**
+   * A server that was restored from a backup has an older version than the last one seen. A watch from that would be open, but silent until it is
+   * reached again, and what happened before would be lost, so everything is listed. Versions are numbers that all kinds share.
+   */
+  private async compareVersions(signal: AbortSignal): Promise<void> {
+    const { log } = this.options;
+    const { version } = this;
+    const current = version === null ? null : await this.currentVersion(signal);
+    if (version !== null && current !== null && isOlder(current, version)) {
+      log.warn({ path: this.path, version, current }, 'the API server has gone back to an older version; everything is listed again');
+      this.version = null;
+    }
+    this.mayHaveGoneBack = false;
+  }
+
+  /** null if it may not be asked for. */
+  private async currentVersion(signal: AbortSignal): Promise<string | null> {
+    try {
+      return (await this.options.cluster.list(pathOf(INGRESS_CLASSES, null), { limit: 1 }, signal)).version;
+    } catch (error) {
+      if (error instanceof ApiFailure && error.status === 403) return null;
+      throw error;
+    }
   }
 
   /** A load balancer in front of the server may answer 404 to everything, so a kind that every server knows has to be there. */
@@ -214,6 +243,10 @@ export class Reflector<T> {
     this.options.failed(null);
   }
 }
+
+const NUMBER = /^\d+$/;
+
+const isOlder = (one: string, other: string): boolean => NUMBER.test(one) && NUMBER.test(other) && BigInt(one) < BigInt(other);
 
 function keyOf(object: unknown): string {
   const { namespace = '', name } = (object as RawObject).metadata;

@@ -21,7 +21,7 @@ import {
   withClosedPorts,
 } from './settings/settings.ts';
 import { prepareStateDir } from './settings/state-directory.ts';
-import { bootId } from './table/controllers/confirmation.ts';
+import { startId } from './table/controllers/start-id.ts';
 import { DATABASE, type Restored, restore } from './table/disk/restore.ts';
 import { TakeoverClient } from './takeover/takeover-client.ts';
 import type { DnsSettings } from './tls/issue/dns/dns-settings.ts';
@@ -52,7 +52,7 @@ export async function boot(base: DataplaneSettings, { clock, random, log }: Runt
   if (!base.takeover) await requireAlone(base.stateDir);
   const keyring = openKeyring(base.stateDir, { clock, random, log });
   const takeover = base.takeover ? await takeoverStep(base.stateDir, () => startTakeover(base.stateDir, clock, log)) : null;
-  const restored = await restore(base.stateDir, clock, log, { boot: bootId(), takenOver: takeover !== null, unwritable });
+  const restored = await restore(base.stateDir, clock, log, { boot: startId(), takenOver: takeover !== null, unwritable });
   const wanted = effectiveSettings(base, restored.globals);
   requireDistinctPorts(wanted.settings);
   requireTrustedProxies(wanted.settings);

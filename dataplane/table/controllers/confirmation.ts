@@ -3,7 +3,7 @@ import * as z from 'zod';
 
 /** When a controller last confirmed the state of one of its sources. */
 export const confirmationSchema = z.object({
-  /** Identifies the boot of the kernel; null if unknown. */
+  /** The result of `startId`: identifies the start of the machine or container; null if unknown. */
   boot: z.string().nullable(),
   /** Milliseconds since 1970. */
   at: z.number(),
@@ -32,9 +32,11 @@ export function bootId(path = '/proc/sys/kernel/random/boot_id'): string | null 
 export function whyNotBelieved(confirmation: Confirmation | undefined, boot: string | null, now: number): string | null {
   if (confirmation === undefined) return 'no controller has confirmed them';
   if (boot === null || confirmation.boot === null) return 'whether the machine was restarted is unknown';
-  if (boot !== confirmation.boot) return 'the machine was restarted since';
+  if (boot !== confirmation.boot) return `${isSameMachine(boot, confirmation.boot) ? 'this container' : 'the machine'} was restarted since`;
   const age = now - confirmation.at;
   // If the clock was set back, the age is unknown.
   if (age >= 0 && age <= FRESH_MS) return null;
   return age < 0 ? 'the clock was set back since' : `their controller last confirmed them ${Math.round(age / 60_000)} minutes ago`;
 }
+
+const isSameMachine = (one: string, other: string): boolean => one.split(' ')[0] === other.split(' ')[0];

@@ -128,6 +128,7 @@ describe('a target with an id, after a restart', () => {
 
   for (const [why, happens, reason] of [
     ['after another boot', (machine: Machine) => (machine.boot = 'second'), 'the machine was restarted since'],
+    ['after another start of the container', (machine: Machine) => (machine.boot = 'first 2'), 'this container was restarted since'],
     ['if the boot is unknown', (machine: Machine) => (machine.boot = null), 'whether the machine was restarted is unknown'],
     ['after eleven minutes', (machine: Machine) => machine.clock.pass(11 * MINUTE), 'their controller last confirmed them 11 minutes ago'],
     ['if the clock was set back', (machine: Machine) => machine.clock.pass(-MINUTE), 'the clock was set back since'],

@@ -22,3 +22,19 @@ test('waiting connections continue in order, a few per turn, and those with more
   while (ran.length < 12) await nextTurn();
   assert.deepEqual(ran.slice(8), [7, 8, 9, -1]);
 });
+
+test('an exception in one connection keeps no other from its turn', (t) => {
+  t.mock.timers.enable({ apis: ['setImmediate'] });
+  const queue = new RunQueue();
+  const ran: number[] = [];
+  const fail = (): never => {
+    throw new Error('failed');
+  };
+  for (let nth = 0; nth < 6; nth++) queue.add({ run: nth === 1 ? fail : () => ran.push(nth) });
+  assert.throws(() => t.mock.timers.tick(1), /failed/);
+  for (let turn = 0; turn < 3; turn++) t.mock.timers.tick(1);
+  assert.deepEqual(
+    ran.sort((a, b) => a - b),
+    [0, 2, 3, 4, 5],
+  );
+});

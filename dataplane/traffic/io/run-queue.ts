@@ -31,6 +31,12 @@ export class RunQueue {
     // Before they run, so that an exception in one does not stop the others.
     this.armed = this.waiting.length > 0;
     if (this.armed) setImmediate(this.turn);
-    for (const connection of next) connection.run();
+    let ran = 0;
+    try {
+      while (ran < next.length) next[ran++]?.run();
+    } finally {
+      // Nor those of the same turn, which would never be read again.
+      for (const connection of next.slice(ran)) this.add(connection);
+    }
   };
 }

@@ -335,11 +335,11 @@ export class UpstreamStream implements Attempt, StreamReceiver {
     const { x, session } = this;
     if (x === null) return;
     session.endpoint.end(this.ledgerSlot);
-    this.forgetSent();
     this.x = null;
     x.attempt = null;
     this.accept();
     session.streamEnded(this, this.begun);
+    this.forgetSent();
   }
 
   sweep(now: number): void {

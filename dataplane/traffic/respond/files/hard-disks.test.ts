@@ -94,6 +94,24 @@ test('a file that was opened before a deployment switches the root is served', a
   assert.equal((await first).body, old);
 });
 
+test('the new file is served if a deployment renames the root after the old one was opened', async () => {
+  const [site, next] = [path.join(base, 'site'), path.join(base, 'next')];
+  for (const version of [site, next]) {
+    fs.mkdirSync(version);
+    fs.writeFileSync(path.join(version, 'a.txt'), version);
+  }
+  using renamed = await ProxyFixture.start([fileServer('a.test', site)]);
+  using disk = new OddDisk();
+  disk.hang('fstat', (of) => below(site)(of) && fs.existsSync(next));
+  const answer = renamed.request(get('/a.txt'));
+  await eventually('the file to be open', () => disk.held === 1);
+  fs.renameSync(site, path.join(base, 'before'));
+  fs.renameSync(next, site);
+  disk.release();
+  assert.equal((await answer).body, next);
+  assert.equal(openBelow(base), 0);
+});
+
 for (const [what, change] of [
   ['deleted', (file: string) => fs.rmSync(file)],
   ['replaced', (file: string) => fs.renameSync(path.join(root, 'list/a'), file)],

@@ -57,12 +57,20 @@ const O_PATH = 0x20_0000;
 const ON_LINUX = process.platform === 'linux';
 const { O_RDONLY, O_NONBLOCK, O_NOCTTY } = fs.constants;
 
+const OUTSIDE: OpenResult = { refused: 'forbidden', reason: 'a symbolic link leads out of the root' };
+
 /**
  * Opens the object at `names` below `root`. Links are followed, and the path of the opened file is checked afterwards, so a link that
  * changes in between makes no difference.
  */
 export async function openBelow(disk: DiskAccess, root: Root, names: readonly string[], hidden: Hidden): Promise<OpenResult> {
   if (hidden(names)) return { refused: 'missing', reason: 'the name is hidden' };
+  const opened = await openOnce(disk, root, names, hidden);
+  // A deployment may have renamed the root in between: then the opened file has another path, and there is a new one.
+  return opened === OUTSIDE ? openOnce(disk, root, names, hidden) : opened;
+}
+
+async function openOnce(disk: DiskAccess, root: Root, names: readonly string[], hidden: Hidden): Promise<OpenResult> {
   const path = `${root.path === '/' ? '' : root.path}/${names.join('/')}`;
   let fd = -1;
   try {
@@ -73,7 +81,7 @@ export async function openBelow(disk: DiskAccess, root: Root, names: readonly st
     const stats = await disk.run<fs.BigIntStats>((done) => fs.fstat(opened, { bigint: true }, done));
     const real = ON_LINUX ? fs.readlinkSync(`/proc/self/fd/${fd}`) : await realPathOf(disk, path, stats);
     const inside = namesInside(realRoot, real) ?? namesInside(await root.current(disk), real);
-    if (inside === null) return { refused: 'forbidden', reason: 'a symbolic link leads out of the root' };
+    if (inside === null) return OUTSIDE;
     if (hidden(inside) || hidden(beforeDeletion(inside))) return { refused: 'missing', reason: 'a symbolic link leads to a hidden name' };
     if (stats.isDirectory()) {
       fd = -1;

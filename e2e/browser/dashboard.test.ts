@@ -455,6 +455,18 @@ describe('the dashboard', { skip: missingBrowser() }, () => {
     await page.locator('.total').first().waitFor();
   });
 
+  test('a host whose figures do not arrive shows none, instead of those of the view before', async () => {
+    await using shown = await scene.show();
+    const { page } = shown;
+    await shown.open('#/');
+    await page.locator('.total').first().waitFor();
+    await page.route(/events\?.*history=shop\.test/, (route) => route.abort());
+    await page.goto(`${shown.url}#/hosts/shop.test`);
+    await page.locator('h1', { hasText: 'shop.test' }).waitFor();
+    await page.locator('.connection.lost').waitFor();
+    assert.equal(await page.locator('.total').count(), 0);
+  });
+
   test('hosts have the names that their owners write, and those that browsers send beside them', async () => {
     await using shown = await scene.show();
     const { page } = shown;

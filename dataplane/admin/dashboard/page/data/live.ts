@@ -45,7 +45,14 @@ export function useLive(attempt: number, { domain, query }: Question): Live {
       ended = new AbortController();
       if (document.visibilityState === 'visible')
         void keepFollowing(query, ended.signal, ({ unauthorized = false, ...change }) =>
-          setLive((before) => ({ ...before, ...change, refused: unauthorized ? attempt : null, domain })),
+          setLive((before) => ({
+            ...before,
+            // That of another host, until this one's arrives.
+            ...(before.domain !== domain && { history: NOTHING }),
+            ...change,
+            refused: unauthorized ? attempt : null,
+            domain,
+          })),
         );
     };
     follow();

@@ -101,8 +101,9 @@ export function gatewayHost(
   const isOfOwner = ofOwner.length > 0;
   const ownersOf = (one: Place, list: readonly RuleMatch[]): IsOwn => {
     if (isOfOther) return isRequiring;
-    // Paths of other objects are served at each place, also where others have listeners for a wildcard over the host, or for every host.
-    const isUnnamed = isShared && !one.listeners.some(({ listener }) => listener.hostname === name) && list.every(({ rank }) => rank > 0);
+    // Paths of other objects are served at each place, also where other namespaces have listeners for what is over the host.
+    const isOfNone = ({ listener, owner }: BoundListener) => listener.hostname !== name && owner.meta.namespace !== other?.meta.namespace;
+    const isUnnamed = isShared && one.listeners.every(isOfNone) && list.every(({ rank }) => rank > 0);
     return (isOfOwner || isUnnamed) && !one.listeners.some(isBeside) ? isOwn : ownersAt(one, name, rules, list);
   };
   const owned = all.map((one, at) => ({ ...one, isOwn: ownersOf(one, allLists[at] ?? []) }));
@@ -126,7 +127,7 @@ export function gatewayHost(
   const own = candidates.map((isOne) => listeners.filter(isOne)).find((some) => some.some(({ secrets }) => secrets.length > 0));
   const isOwnSecret = own !== undefined;
   const usualOfAll = presentingAmong(name, own ?? listeners);
-  const isCertified = isOfOther && usualOfAll !== null && rules.certifying(name).some((one) => isOlderForeign(one, usualOfAll));
+  const isCertified = isOfOther && usualOfAll !== null && rules.certifying(name, usualOfAll).some((one) => isOlderForeign(one, usualOfAll));
   const isLeft = !isOwnSecret && (ofOwner.includes(true) || isCertified);
   const presenting = isLeft ? null : usualOfAll;
   // Where the owner's listeners are for every host, they present their default certificates.

@@ -1,4 +1,5 @@
-import { type Domain, wildcardOf } from '../../../../../shared/values/host.ts';
+import { DEFAULT_HTTPS_PORT } from '../../../../../shared/settings.ts';
+import { wildcardOf } from '../../../../../shared/values/host.ts';
 import type { HttpMatch, HttpRoute, HttpRule } from '../../objects/http-route.ts';
 import { byAge, type Meta } from '../../objects/meta.ts';
 import { isSameList } from '../../routes/same-list.ts';
@@ -185,12 +186,20 @@ export class HostRules {
     return coveringNames(name).some((covering) => at?.get(covering)?.some(({ listener }) => listener.protocol === 'HTTPS') === true);
   }
 
-  /** The listeners over a host whose certificates are presented for it where it has none of its own: for every host, or for its wildcard. */
-  certifying(name: Hostname): BoundListener[] {
-    const over = [null, ...(name === null ? [] : [wildcardOf(name as Domain)])];
-    return [...this.listeners.values()].flatMap(({ byName }) =>
-      over.flatMap((one) => (one === undefined ? [] : (byName.get(one) ?? []))).filter(({ secrets }) => secrets.length > 0),
-    );
+  /**
+   * The listeners over a host whose certificates are presented for it where it has none of its own: those for its wildcard, and those for every
+   * host on the usual port, or on that of a listener which would replace them.
+   */
+  certifying(name: Hostname, { listener: { port } }: BoundListener): BoundListener[] {
+    const wildcard = name === null || name.startsWith('*.') ? undefined : wildcardOf(name);
+    const ports = new Set([DEFAULT_HTTPS_PORT, port].map((one) => mapPort(this.map, one)));
+    const isHere = (bound: BoundListener): boolean => ports.has(mapPort(this.map, bound.listener.port));
+    return [...this.listeners.values()]
+      .flatMap(({ byName }) => [
+        ...(byName.get(null) ?? []).filter(isHere),
+        ...(wildcard === undefined ? [] : (byName.get(wildcard) ?? [])),
+      ])
+      .filter(({ secrets }) => secrets.length > 0);
   }
 
   /** The listeners at which a route has a host. */

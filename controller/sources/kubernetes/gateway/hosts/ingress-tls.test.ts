@@ -16,7 +16,10 @@ type Kind = 'gateways' | 'ingresses' | 'httpRoutes';
 type Sample = readonly [Kind, SampleObject];
 
 /** What clients of `a.test` get at a port, with these objects, each younger than those before it. */
-function tlsAt(port: number, ...objects: readonly Sample[]) {
+const tlsAt = (port: number, ...objects: readonly Sample[]) => tlsOf('a.test', port, ...objects);
+
+/** The same for clients of another host. */
+function tlsOf(name: string, port: number, ...objects: readonly Sample[]) {
   const aged = objects.map(([kind, one], at) => [kind, { ...one, metadata: { creationTimestamp: `202${at}-01-01T00:00:00Z` } }] as const);
   const of = (wanted: Kind) => aged.flatMap(([kind, one]) => (kind === wanted ? [one] : []));
   const apps = NAMESPACES.map((namespace, at) => serviceOf(`${namespace}/app`, `10.0.0.${at}`));
@@ -33,10 +36,10 @@ function tlsAt(port: number, ...objects: readonly Sample[]) {
       ...{ gateways: of('gateways'), ingresses: of('ingresses'), httpRoutes: of('httpRoutes') },
     }),
   );
-  const host = routes.find(({ domain }) => domain === 'a.test');
+  const host = routes.find(({ domain }) => domain === name);
   const ca = (host?.client_auth_at?.find(({ ports }) => ports === undefined || ports.includes(port)) ?? host?.client_auth)?.ca;
-  const names = ['a.test', '*.test', `*@:${port}`];
-  const presented = names.map((name) => certificates.find(({ domains }) => domains.includes(name))).find((one) => one !== undefined);
+  const names = [name, '*.test', `*@:${port}`];
+  const presented = names.map((one) => certificates.find(({ domains }) => domains.includes(one))).find((one) => one !== undefined);
   return {
     isPassedOn: host?.tls_passthrough?.some(({ ports }) => ports?.includes(port) === true) === true,
     requires: authorities.find((one) => one.ca.trim() === ca?.trim())?.namespace ?? null,
@@ -58,8 +61,8 @@ function requiring(port: number, [kind, { spec, ...rest }]: Sample): Sample {
   const validation = { caCertificateRefs: [{ name: 'ca', kind: 'ConfigMap', group: '' }] };
   return [kind, { ...rest, spec: { ...(spec as object), tls: { frontend: { default: {}, perPort: [{ port, tls: { validation } }] } } } }];
 }
-function ingress(namespace: string, tls: readonly object[] = []): Sample {
-  const { spec, ...rest } = ingressOf(`${namespace}/web`, 'a.test', 'app') as SampleObject & { readonly spec: object };
+function ingress(namespace: string, tls: readonly object[] = [], host = 'a.test'): Sample {
+  const { spec, ...rest } = ingressOf(`${namespace}/web`, host, 'app') as SampleObject & { readonly spec: object };
   return ['ingresses', { ...rest, spec: { ...spec, tls } }];
 }
 
@@ -94,7 +97,11 @@ test('an Ingress’s host keeps the certificate that it has by an older listener
         assert.equal(tlsAt(443, ...objects, own).presents, owner);
       }
     }
-  assert.equal(tlsAt(443, ingress('shop'), gateway('odd', listener('HTTPS', 443, 'a.test'))).presents, 'odd');
+  const odd = gateway('odd', listener('HTTPS', 443, 'a.test'));
+  for (const others of [[], [gateway('infra', listener('HTTPS', 8_443))]])
+    assert.equal(tlsAt(443, ingress('shop'), ...others, odd).presents, 'odd', 'nothing was presented on this port');
+  const wild = [gateway('infra', listener('HTTPS', 8_443, '*.test')), gateway('odd', listener('HTTPS', 443, '*.test'))];
+  assert.equal(tlsOf('*.test', 443, ingress('shop', [], '*.test'), ...wild).presents, 'odd');
 });
 
 test('an Ingress’s host keeps the certificate of an Ingress of its namespace for every host beside a younger Gateway', () => {
@@ -116,5 +123,6 @@ test('a Gateway of another namespace with a listener for a wildcard, or for ever
     assert.equal(tlsAt(443, named, ingress('infra'), odd).requires, null);
     assert.equal(tlsAt(443, requiring(8_443, named), ingress('infra'), odd).requires, 'shop');
     assert.equal(tlsAt(443, named, odd).requires, 'odd');
+    assert.equal(tlsAt(443, named, ingress('odd'), odd).requires, 'odd');
   }
 });

@@ -80,6 +80,18 @@ test('status lists every container of the controller, also as JSON', async (t) =
   assert.deepEqual(containers, [PAIRED, SICK]);
 });
 
+test('status lists a few domains of a container and counts the others, so that its lines stay readable', async (t) => {
+  const argv = ['status', '--admin', await admin(t, { 'GET /status': [200, DATAPLANE] })];
+  const shown = async (count: number) => {
+    const domains = Array.from({ length: count }, (_, number) => `${number}.example`);
+    const controller = await admin(t, { 'GET /status': [200, { containers: [{ ...PAIRED, domains }] }] });
+    const { out } = await sluice([...argv, '--controller', controller]);
+    return /^web-1 +(.*?) {2,}/m.exec(out)?.[1];
+  };
+  assert.equal(await shown(4), '0.example, 1.example, 2.example, 3.example (+1)');
+  assert.equal(await shown(20_000), '0.example, 1.example, 2.example, 3.example and 19996 more (+1)');
+});
+
 test('status reports an unreachable controller and shows everything else', async (t) => {
   const argv = ['status', '--admin', await admin(t, { 'GET /status': [200, DATAPLANE] })];
   const { code, out } = await sluice([...argv, '--controller', '127.0.0.1:1']);

@@ -107,9 +107,13 @@ export function describeContainer(container: ContainerStatus): string {
   return `${container.origin.replace(/^container /, '')}: ${words} since ${fact.since}: ${whyOf(container, fact)}${besideIt(container, 'also in its pool')}`;
 }
 
+/** How many domains of an object are listed: one with thousands would make every line as long. `explain` finds it by each of them. */
+const MAX_DOMAINS = 4;
+
 /** The list contains the whole pool, so a few names and the number of others are enough. */
 function poolOf({ domains, others }: Pick<ContainerStatus, 'domains' | 'others'>): string {
-  const pool = domains.join(', ') || '-';
+  const [shown, more] = [domains.slice(0, MAX_DOMAINS).join(', ') || '-', domains.length - MAX_DOMAINS];
+  const pool = more > 0 ? `${shown} and ${more} more` : shown;
   return others.count === 0 ? pool : `${pool} (+${others.count})`;
 }
 

@@ -78,11 +78,12 @@ export class AcmeIssuer {
    */
   async pause(): Promise<void> {
     this.workerSolver.pause();
-    await Promise.all([this.challengePreference.release(), this.dnsSolver?.handOver()]);
+    await Promise.all([this.coordinator.release(), this.challengePreference.release(), this.dnsSolver?.handOver()]);
   }
 
   resume(): void {
     this.workerSolver.resume();
+    this.coordinator.reclaim();
     this.challengePreference.reclaim();
     this.dnsSolver?.reclaim();
   }
@@ -91,7 +92,7 @@ export class AcmeIssuer {
   async stop(): Promise<void> {
     this.workerSolver.pause();
     this.workerSolver.shared.stop();
-    await Promise.all([this.challengePreference.release(), this.dnsSolver?.release()]);
+    await Promise.all([this.coordinator.release(), this.challengePreference.release(), this.dnsSolver?.release()]);
   }
 
   /** `replaces` is the ARI CertID of the certificate that it renews (RFC 9773 5). @throws IssueError. */

@@ -109,6 +109,53 @@ test('a name backs off for a minute after three crashes during its order', async
   await place();
 });
 
+test('an order that is cut because its process ends or hands over does not count as a crash, and goes on', async () => {
+  using scene = new Scene();
+  for (let ends = 0; ends < 5; ends++) {
+    const process = scene.process('one');
+    await crash(process);
+    await process.release();
+    // When it has handed over, and then ends.
+    await process.release();
+  }
+  const seen: unknown[] = [];
+  await scene.process('one').run('a.test', CA, null, async ({ begun }) => void seen.push(begun));
+  assert.deepEqual(seen, [BEGUN]);
+});
+
+test('a process can end although its directory fails', async () => {
+  using scene = new Scene();
+  const log = memoryLog();
+  const orders = new OrderCoordinator({ store: scene.store('one'), clock: scene.clock, log });
+  await crash(orders);
+  rmSync(join(scene.folder, '.orders'), { recursive: true });
+  writeFileSync(join(scene.folder, '.orders'), '');
+  await orders.release();
+  assert.equal(log.lines.length, 1);
+});
+
+test('a process that takes its orders back after a takeover that failed counts as one that has crashed when it does', async () => {
+  using scene = new Scene();
+  for (let crashes = 0; crashes < 3; crashes++) {
+    const process = scene.process('one');
+    let remember = (_: typeof BEGUN): Promise<void> => assert.fail('the order has not begun');
+    await new Promise<void>((resolve) => {
+      void process.run('a.test', CA, null, (order) => {
+        remember = order.remember;
+        resolve();
+        return new Promise(() => undefined);
+      });
+    });
+    await process.release();
+    process.reclaim();
+    await remember(BEGUN);
+  }
+  await assert.rejects(
+    scene.process('one').run('a.test', CA, null, async () => undefined),
+    /crashed 3 times/,
+  );
+});
+
 test('a name does not back off from crashes until a time that was only reached because the clock was wrong', async () => {
   using scene = new Scene();
   for (let crashes = 0; crashes < 3; crashes++) await crash(scene.process('one'));

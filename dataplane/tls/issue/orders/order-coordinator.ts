@@ -17,6 +17,9 @@ const MAX_AGE_MS = 7 * 24 * 3_600_000;
 /** How many crashes in the middle of an order are resumed without a backoff. */
 const CRASHES_AT_ONCE = 2;
 
+/** How long a process that ends waits for the directory, which may be on another machine that does not answer (ms). */
+const RELEASE_MS = 2_000;
+
 /** Failures that end an order permanently. */
 const FINAL_FAILURES = ['validation', 'refused'] as const satisfies readonly IssueFailureKind[];
 
@@ -50,6 +53,9 @@ export class OrderCoordinator {
   /** By name, the time of the last failure that we know of. */
   private readonly failures = new Map<string, number>();
   private readonly startedAt: number;
+  /** By name, the orders in progress. */
+  private readonly running = new Map<string, { tries: number }>();
+  private released = false;
 
   constructor(tools: OrderCoordinatorTools) {
     this.tools = tools;
@@ -73,16 +79,46 @@ export class OrderCoordinator {
     const stop = clock.every(RENEW_MS, () => void this.renewLease(name, lease));
     try {
       const note = await this.savedOrder(name, directory, held);
-      const tries = (note?.tries ?? 0) + 1;
       this.throwIfFailedElsewhere(name, note);
       this.throwIfCrashLooping(name, note);
-      const write = (begun: ResumableOrder | null): Promise<void> => this.write(name, { directory, at: clock.now(), tries, begun });
+      const order = { tries: (note?.tries ?? 0) + 1 };
+      this.running.set(name, order);
+      const write = (begun: ResumableOrder | null): Promise<void> =>
+        this.write(name, { directory, at: clock.now(), tries: order.tries, begun });
       await write(note?.begun ?? null);
       await this.recordOutcome(name, directory, place({ begun: note?.begun ?? null, remember: write }));
     } finally {
       stop();
+      this.running.delete(name);
       await this.attemptWrite(name, 'the lease could not be released: it ends in 30 s', lease.release());
     }
+  }
+
+  /**
+   * The process ends, or another one takes over: that its orders are cut does not count as a crash. Resolves when that is on disk, or can't
+   * be saved in time.
+   */
+  async release(): Promise<void> {
+    if (this.released) return;
+    this.released = true;
+    for (const order of this.running.values()) order.tries--;
+    const failure = 'an order that goes on could not be saved: it counts as one that a crash has cut';
+    const saved = [...this.running.keys()].map((name) => this.attemptWrite(name, failure, this.uncount(name)));
+    if (saved.length > 0) await Promise.race([Promise.all(saved), sleep(this.tools.clock, RELEASE_MS)]);
+  }
+
+  /** This process goes on with its orders after all. */
+  reclaim(): void {
+    if (!this.released) return;
+    this.released = false;
+    for (const order of this.running.values()) order.tries++;
+  }
+
+  private async uncount(name: string): Promise<void> {
+    const note = await this.read(name);
+    const order = this.running.get(name);
+    // The order may have ended meanwhile.
+    if (note !== null && note.failed === undefined && order !== undefined) await this.write(name, { ...note, tries: order.tries });
   }
 
   /**

@@ -455,6 +455,20 @@ describe('the dashboard', { skip: missingBrowser() }, () => {
     await page.locator('.total').first().waitFor();
   });
 
+  test('a period that is longer than the proxy answers is refused where it is chosen, and one in the address is the usual one', async () => {
+    await using shown = await scene.show();
+    const { page } = shown;
+    await shown.open('#/?range=own&from=2000-01-01&to=2026-11-01');
+    await page.locator('.total').first().waitFor();
+    await page.getByRole('button', { name: 'Own period' }).click();
+    await page.getByLabel('From', { exact: true }).fill('2000-01-01');
+    await page.getByText('A period has at most 1,000 days.').waitFor();
+    const before = page.url();
+    await page.getByRole('button', { name: 'Show', exact: true }).click();
+    assert.equal(page.url(), before);
+    await page.locator('.connection.live').waitFor();
+  });
+
   test('a host whose figures do not arrive shows none, instead of those of the view before', async () => {
     await using shown = await scene.show();
     const { page } = shown;

@@ -88,6 +88,7 @@ export const RANGE = {
   incomparable: 'No requests are known of the period before, so there is nothing to compare with.',
   partlyKept: (time: string) => `Nothing is compared with the period before, of which a part is unknown: figures are kept since ${time}.`,
   wrongOrder: 'The period ends before it begins.',
+  tooLong: 'A period has at most 1,000 days.',
 } as const;
 
 export const METRIC = {

@@ -12,6 +12,9 @@ test('the Admin API accepts every period unchanged', () => {
     ...PERIODS.map((range) => new Map([['range', range]])),
     own('2026-11-01', '2026-11-02'),
     own('2025-11-01', '2026-11-02'),
+    own('2024-02-07', '2026-11-02'),
+    own('1970-01-01', '1970-01-01'),
+    own('2999-12-31', '2999-12-31'),
   ];
   for (const question of questions) {
     const { from, to, step, previous } = periodOf(question, NOW);
@@ -35,7 +38,20 @@ test('a period contains the current hour or day', () => {
 
 test('an own period includes its last day; without sense it is the last 24 hours', () => {
   assert.equal(periodOf(own('2026-11-01', '2026-11-02'), NOW).to, Date.parse('2026-11-03'));
-  for (const wrong of [own('2026-11-02', '2026-11-01'), own('2026-13-01', '2026-11-01'), own('x', 'y'), new Map([['range', 'own']])])
+  // Longer than the Admin API answers, and days whose times it does not read.
+  const beyond = [
+    own('2024-02-06', '2026-11-02'),
+    own('2020-01-01', '2026-11-02'),
+    own('9999-12-31', '9999-12-31'),
+    own('0000-01-01', '0000-01-02'),
+  ];
+  for (const wrong of [
+    own('2026-11-02', '2026-11-01'),
+    own('2026-13-01', '2026-11-01'),
+    own('x', 'y'),
+    new Map([['range', 'own']]),
+    ...beyond,
+  ])
     assert.equal(periodOf(wrong, NOW).name, 'day');
 });
 

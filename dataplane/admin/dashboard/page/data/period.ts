@@ -11,6 +11,10 @@ type Span = { readonly from: number; readonly to: number };
 
 export const HOUR = 3_600_000;
 export const DAY = 24 * HOUR;
+/** As many as the Admin API answers at once. */
+export const MAX_DAYS = 1_000;
+/** Days that a period of somebody's own may begin and end with. */
+export const [FIRST_DAY, LAST_DAY] = ['1970-01-01', '2999-12-31'];
 
 /**
  * Days are those of UTC, in which history is kept; `today` begins at midnight of the browser's time zone. `now` in ms since 1970.
@@ -84,7 +88,7 @@ function chosen(query: ReadonlyMap<string, string>, now: number): Omit<Period, '
     case 'own': {
       const from = dayOf(query.get('from'));
       const last = dayOf(query.get('to'));
-      if (from === null || last === null || last < from) return chosen(new Map(), now);
+      if (from === null || last === null || last < from || last - from >= MAX_DAYS * DAY) return chosen(new Map(), now);
       return { name, from, to: last + DAY, step: null };
     }
   }
@@ -92,7 +96,7 @@ function chosen(query: ReadonlyMap<string, string>, now: number): Omit<Period, '
 
 /** `2026-11-23` as the start of that day in UTC. */
 function dayOf(text: string | undefined): number | null {
-  if (text === undefined || !/^\d{4}-\d\d-\d\d$/.test(text)) return null;
+  if (text === undefined || !/^\d{4}-\d\d-\d\d$/.test(text) || text < FIRST_DAY || text > LAST_DAY) return null;
   const time = Date.parse(text);
   return Number.isNaN(time) ? null : time;
 }

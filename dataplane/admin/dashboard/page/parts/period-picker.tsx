@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'preact/hooks';
 import { linkTo, type PageLocation } from '../data/page-location.ts';
-import { DAY, dateOf, PERIODS, type Period } from '../data/period.ts';
+import { DAY, dateOf, FIRST_DAY, LAST_DAY, MAX_DAYS, PERIODS, type Period } from '../data/period.ts';
 import { RANGE } from '../strings.ts';
 
 /** The choice of a period, kept in the address bar. */
@@ -35,23 +35,26 @@ export function PeriodPicker({ place, period }: { place: PageLocation; period: P
 function OwnPeriod({ period, choose }: { period: Period; choose: (query: Record<string, string>) => void }) {
   const [from, setFrom] = useState(dateOf(period.from));
   const [to, setTo] = useState(dateOf(period.to - DAY > period.from ? period.to - DAY : period.from));
+  const wrong = from > to ? RANGE.wrongOrder : Date.parse(to) - Date.parse(from) >= MAX_DAYS * DAY ? RANGE.tooLong : null;
   return (
     <form
       onSubmit={(event) => {
         event.preventDefault();
-        if (from <= to) choose({ range: 'own', from, to });
+        if (wrong === null) choose({ range: 'own', from, to });
       }}
     >
       <label>
-        {RANGE.from} <input type="date" value={from} required onInput={(event) => setFrom(event.currentTarget.value)} />
+        {RANGE.from}{' '}
+        <input type="date" value={from} min={FIRST_DAY} max={LAST_DAY} required onInput={(event) => setFrom(event.currentTarget.value)} />
       </label>
       <label>
-        {RANGE.to} <input type="date" value={to} required onInput={(event) => setTo(event.currentTarget.value)} />
+        {RANGE.to}{' '}
+        <input type="date" value={to} min={FIRST_DAY} max={LAST_DAY} required onInput={(event) => setTo(event.currentTarget.value)} />
       </label>
       <button type="submit">{RANGE.apply}</button>
-      {from > to && (
+      {wrong !== null && (
         <p role="alert" class="wrong">
-          {RANGE.wrongOrder}
+          {wrong}
         </p>
       )}
     </form>

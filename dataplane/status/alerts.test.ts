@@ -4,6 +4,7 @@ import { describe, it } from 'node:test';
 import type { Alert } from '../../shared/wire/dashboard.ts';
 import type { ControllerStatus } from '../../shared/wire/status.ts';
 import { alertsOf, type Situation } from './alerts.ts';
+import { NO_WARNINGS } from './testing/no-warnings.ts';
 
 const SINCE = '2026-01-02T03:04:05.000Z';
 
@@ -20,21 +21,7 @@ const WELL: Situation = {
     workers: { configured: 2, serving: 2, restarts: 0 },
     controllers: [controller()],
   },
-  warnings: {
-    targets_unconfirmed: [],
-    settings: [],
-    table_unsaved: [],
-    cache_off: [],
-    cache_disk: [],
-    file_root: [],
-    ports_closed: [],
-    exposed_directory: [],
-    access_log: [],
-    traces: [],
-    token_keys_stale: [],
-    token_keys_missing: [],
-    admin_certificate: [],
-  },
+  warnings: NO_WARNINGS,
   advice: [],
   pools: [],
   failing: [],

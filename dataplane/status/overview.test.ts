@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { ManualClock } from '../../shared/runtime/testing/manual-clock.ts';
 import type { Problem } from '../../shared/wire/apply.ts';
 import { alertsNow, type OverviewParts, overviewOf } from './overview.ts';
+import { NO_WARNINGS } from './testing/no-warnings.ts';
 
 const CONNECTED = { controllers: [], last_reload: null };
 
@@ -23,21 +24,7 @@ function parts(problems: Problem[]): OverviewParts {
   return {
     clock: new ManualClock(),
     status: () => ({ ...status, workers: { configured: 1, serving: 1, restarts: 0 }, problems }),
-    warnings: () => ({
-      targets_unconfirmed: [],
-      settings: ['it is not in effect'],
-      table_unsaved: [],
-      cache_off: [],
-      cache_disk: [],
-      file_root: [],
-      ports_closed: [],
-      exposed_directory: [],
-      access_log: [],
-      traces: [],
-      token_keys_stale: [],
-      token_keys_missing: [],
-      admin_certificate: [],
-    }),
+    warnings: () => ({ ...NO_WARNINGS, settings: ['it is not in effect'] }),
     advice: () => ['set this'],
     upstreams: async () => ({ summary, pools: [] }),
     failing: () => [],

@@ -1,6 +1,6 @@
-import { type Field, FLAG, FRAME, head, PREFACE, SETTING, word } from '../../../../testing/http2/frames.ts';
+import { type Field, FLAG, FRAME, head, PREFACE, word } from '../../../../testing/http2/frames.ts';
 import type { SampleRandom } from '../../../http1/oracle/testing/sample-random.ts';
-import { bytesOf, type LooseFrame, PRIORITY, SampleFrames } from './sample-frames.ts';
+import { bytesOf, type LooseFrame, SampleFrames } from './sample-frames.ts';
 
 const MORE: readonly (readonly Field[])[] = [
   [],
@@ -92,31 +92,14 @@ export class SampleConnections {
     return frames;
   }
 
-  /** A frame that changes nothing about the requests, unless it resets one. */
   private aside(opened: number): LooseFrame {
-    const { random } = this;
-    const stream = 1 + 2 * random.below((opened + 1) / 2);
-    switch (random.below(7)) {
-      case 0:
-        return { type: FRAME.ping, flags: 0, stream: 0, payload: Buffer.alloc(8) };
-      case 1:
-        return { type: FRAME.windowUpdate, flags: 0, stream: random.once(2) ? 0 : stream, payload: word(1 + random.below(1_000)) };
-      case 2:
-        return {
-          type: FRAME.settings,
-          flags: 0,
-          stream: 0,
-          payload: Buffer.concat([Buffer.from([0, SETTING.initialWindow]), word(random.below(100_000))]),
-        };
-      case 3:
-        return { type: FRAME.priority, flags: 0, stream, payload: PRIORITY };
-      case 4:
-        return { type: FRAME.reset, flags: 0, stream, payload: word(random.below(14)) };
-      case 5:
-        return { type: FRAME.priorityUpdate, flags: 0, stream: 0, payload: Buffer.concat([word(stream), Buffer.from('u=2')]) };
-      default:
-        return { type: 0x2f, flags: random.below(256), stream, payload: Buffer.from('unknown') };
-    }
+    const stream = 1 + 2 * this.random.below((opened + 1) / 2);
+    return this.sample.aside(stream, () => ({
+      type: FRAME.priorityUpdate,
+      flags: 0,
+      stream: 0,
+      payload: Buffer.concat([word(stream), Buffer.from('u=2')]),
+    }));
   }
 }
 

@@ -1,4 +1,4 @@
-import { block, type Field, FLAG, FRAME, frame } from '../../../../testing/http2/frames.ts';
+import { block, type Field, FLAG, FRAME, frame, SETTING, word } from '../../../../testing/http2/frames.ts';
 import type { SampleRandom } from '../../../http1/oracle/testing/sample-random.ts';
 
 /** A frame before its length is written, so that no change of it tears the frames that follow. */
@@ -6,7 +6,7 @@ export type LooseFrame = { type: number; flags: number; stream: number; payload:
 
 /** The last frame of every connection: once it is answered, all frames before it have been read. */
 export const LAST_PING = Buffer.from('the last');
-export const PRIORITY = Buffer.from([0, 0, 0, 0, 15]);
+const PRIORITY = Buffer.from([0, 0, 0, 0, 15]);
 /** Bits that mean something in some frame (RFC 9113 6). */
 const FLAGS = [FLAG.endStream, FLAG.endHeaders, FLAG.padded, FLAG.priority] as const;
 const TYPES = [...Object.values(FRAME), 0x2f] as const;
@@ -50,6 +50,32 @@ export class SampleFrames {
       at += size;
     }
     return frames;
+  }
+
+  /** A frame that changes nothing about the messages, unless it resets a stream. `special`: one that only this side sends. */
+  aside(stream: number, special: () => LooseFrame): LooseFrame {
+    const { random } = this;
+    switch (random.below(7)) {
+      case 0:
+        return { type: FRAME.ping, flags: 0, stream: 0, payload: Buffer.alloc(8) };
+      case 1:
+        return { type: FRAME.windowUpdate, flags: 0, stream: random.once(2) ? 0 : stream, payload: word(1 + random.below(1_000)) };
+      case 2:
+        return {
+          type: FRAME.settings,
+          flags: 0,
+          stream: 0,
+          payload: Buffer.concat([Buffer.from([0, SETTING.initialWindow]), word(random.below(100_000))]),
+        };
+      case 3:
+        return { type: FRAME.priority, flags: 0, stream, payload: PRIORITY };
+      case 4:
+        return { type: FRAME.reset, flags: 0, stream, payload: word(random.below(14)) };
+      case 5:
+        return special();
+      default:
+        return { type: 0x2f, flags: random.below(256), stream, payload: Buffer.from('unknown') };
+    }
   }
 
   private padded(one: LooseFrame): LooseFrame {

@@ -1,6 +1,6 @@
-import { type Field, FLAG, FRAME, SETTING, word } from '../../../../testing/http2/frames.ts';
+import { type Field, FLAG, FRAME, word } from '../../../../testing/http2/frames.ts';
 import type { SampleRandom } from '../../../http1/oracle/testing/sample-random.ts';
-import { bytesOf, type LooseFrame, PRIORITY, SampleFrames } from './sample-frames.ts';
+import { bytesOf, type LooseFrame, SampleFrames } from './sample-frames.ts';
 
 const STATUSES = ['200', '200', '200', '204', '206', '304', '404', '500', '600', '999'] as const;
 const INTERIM = ['100', '102', '103'] as const;
@@ -102,31 +102,15 @@ export class SampleResponses {
     return fields;
   }
 
-  /** A frame that changes nothing about the responses, unless it resets one. */
   private aside(): LooseFrame {
     const { random } = this;
     const stream = 1 + 2 * random.below(this.methods.length);
-    switch (random.below(7)) {
-      case 0:
-        return { type: FRAME.ping, flags: 0, stream: 0, payload: Buffer.alloc(8) };
-      case 1:
-        return { type: FRAME.windowUpdate, flags: 0, stream: random.once(2) ? 0 : stream, payload: word(1 + random.below(1_000)) };
-      case 2:
-        return {
-          type: FRAME.settings,
-          flags: 0,
-          stream: 0,
-          payload: Buffer.concat([Buffer.from([0, SETTING.initialWindow]), word(random.below(100_000))]),
-        };
-      case 3:
-        return { type: FRAME.priority, flags: 0, stream, payload: PRIORITY };
-      case 4:
-        return { type: FRAME.reset, flags: 0, stream, payload: word(random.below(14)) };
-      case 5:
-        return { type: FRAME.goAway, flags: 0, stream: 0, payload: Buffer.concat([word(random.once(3) ? stream : ALL_STREAMS), word(0)]) };
-      default:
-        return { type: 0x2f, flags: random.below(256), stream, payload: Buffer.from('unknown') };
-    }
+    return this.sample.aside(stream, () => ({
+      type: FRAME.goAway,
+      flags: 0,
+      stream: 0,
+      payload: Buffer.concat([word(random.once(3) ? stream : ALL_STREAMS), word(0)]),
+    }));
   }
 }
 

@@ -2,13 +2,14 @@ import { USUAL_COOKIE } from '../../../shared/balancing/balancing.ts';
 import type { RouteSpec } from '../../../shared/route.ts';
 import { USUAL_SPLIT_COOKIE } from '../../../shared/share.ts';
 import { COOKIE_NAME } from '../policy/under-attack/page.ts';
+import { STICKY_VALUE } from '../upstream/balance/sticky-cookie.ts';
 
 /** Names that no application chooses. Browsers send these cookies for a while after the site has stopped to give them. */
 const RESERVED = [`${COOKIE_NAME}=[\\w-]{28}\\.\\d{1,15}`, `${USUAL_SPLIT_COOKIE}=\\d{1,6}`];
 
 const fieldOf = (pairs: readonly string[]): RegExp => new RegExp(`^(?:${pairs.join('|')})(?:; ?(?:${pairs.join('|')})){0,9};?$`);
 const USUAL = fieldOf(RESERVED);
-const STICKY = fieldOf([...RESERVED, `${USUAL_COOKIE}=[\\w-]{24}`]);
+const STICKY = fieldOf([...RESERVED, `${USUAL_COOKIE}=${STICKY_VALUE}`]);
 
 /**
  * Matches a Cookie field that has only cookies of the proxy itself, in the form that it gives them: they tell the upstream nothing about a

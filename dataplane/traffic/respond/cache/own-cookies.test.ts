@@ -15,6 +15,7 @@ const split = (name?: string): Partial<RouteInput> => ({
 
 for (const [what, more, sent] of [
   ['the target of a visitor', { lb_policy: { policy: 'cookie' } }, `lb=${TARGET}`],
+  ['the targets of a visitor', { lb_policy: { policy: 'cookie' } }, `lb=${TARGET}.${TARGET}`],
   ['the group of a visitor', split(), 'sluice_split=123456'],
   ['a solved challenge', { challenge: { auto_rps: 1_000_000 } }, `sluice_clearance=${CLEARANCE}`],
   ['a challenge of the past', {}, `sluice_clearance=${CLEARANCE}; sluice_split=1`],

@@ -142,6 +142,31 @@ test('cookie sends a visitor to the same target, and only a valid cookie does', 
   assert.notEqual(cookieOf(moved.head), null, 'the visitor belongs to the new target from then on');
 });
 
+test('blocks with targets of their own and the same cookie keep a visitor to one target each', async () => {
+  using scene = await Scene.of({ policy: 'cookie' }, [1, 1, 1, 1]);
+  const targets = scene.upstreams.map(({ address }) => ({ address }));
+  const lb_policy = { policy: 'cookie' as const };
+  const pool = (from: number) => ({ upstreams: targets.slice(from, from + 2), lb_policy });
+  await scene.proxy.publish([{ ...site('a.test'), ...pool(0), handles: [{ path: '/api', ...pool(2) }] }]);
+  let cookie = '';
+  const visit = async (path: string): Promise<string> => {
+    const { head, body } = await scene.proxy.request(get(path, cookie && `Cookie: ${cookie}\r\n`));
+    cookie = cookieOf(head) ?? cookie;
+    return body;
+  };
+  const first = [await visit('/'), await visit('/api')];
+  for (let nth = 0; nth < 4; nth++) assert.deepEqual([await visit('/'), await visit('/api')], first);
+  assert.match(cookie, /^lb=[\w-]{24}\.[\w-]{24}$/);
+  scene.eject(Number(first[0]));
+  const moved = [await visit('/'), await visit('/api')];
+  assert.deepEqual([moved[0] === first[0], moved[1]], [false, first[1]]);
+  assert.match(cookie, /^lb=[\w-]{24}\.[\w-]{24}$/, 'the value of a target that it no longer has is left out');
+  // Of pools that are gone, the oldest value goes first.
+  cookie = `lb=${Array.from({ length: 8 }, (_, nth) => `${nth}`.repeat(24)).join('.')}`;
+  await visit('/');
+  assert.match(cookie, /^lb=[\w-]{24}\.0{24}\.1{24}\.2{24}\.3{24}\.4{24}\.5{24}\.6{24}$/);
+});
+
 test('a cookie is valid in a proxy that has restarted with the same keys, and a response of the proxy sets none', async () => {
   using scene = await Scene.of({ policy: 'cookie' });
   const first = await scene.proxy.request(get());

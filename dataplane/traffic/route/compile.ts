@@ -2,7 +2,6 @@ import type { CacheSpec } from '../../../shared/policy/cache/cache.ts';
 import type { HandleSpec, HeaderSpec, RouteSpec, UpstreamSpec } from '../../../shared/route.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import { ownPool, type PoolSpec, passthroughPool } from '../../../shared/upstreams/pools.ts';
-import type { TransportSpec } from '../../../shared/upstreams/transport.ts';
 import type { Address } from '../../../shared/values/address.ts';
 import { type AnswerFields, compileAnswerFields } from '../exchange/answer-fields.ts';
 import type { Block, Exchange } from '../exchange/exchange.ts';
@@ -55,6 +54,9 @@ export type BlockContext = {
   readonly ownCookies: RegExp;
 };
 
+/** What is different for the directives outside of all blocks, which are compiled to a block, too. */
+type OwnParts = Pick<CompiledBlock, 'index' | 'pattern' | 'condition' | 'strip' | 'holdMs' | 'pool'>;
+
 const KINDS: BlockKinds = { policies: POLICIES, responders: [fileServerOf], filters: FILTERS };
 
 export type CompilerTools = ForwardTools &
@@ -69,9 +71,6 @@ export class RouteCompiler {
   private readonly tools: CompilerTools;
   private readonly kinds: BlockKinds;
   private readonly files: FileTools;
-
-  /** The resources that the block being compiled has opened for its policies. */
-  private policyPools: Pool[] = [];
 
   constructor(pools: Pools, tools: CompilerTools, kinds = KINDS) {
     this.pools = pools;
@@ -136,24 +135,7 @@ export class RouteCompiler {
 
   private siteBlock(context: BlockContext): CompiledBlock {
     const { route, pool } = context;
-    const holdMs = holdOf(route.hold_secs);
-    const { policies, policyPools } = this.policiesOf(route, null, -1);
-    const block = {
-      index: -1,
-      pattern: null,
-      condition: null,
-      strip: '',
-      folds: foldsPaths(route),
-      policies,
-      policyPools,
-      decidesField: fieldsDecidedBy(policies),
-      filters: this.filtersOf(route, null),
-      errorPages: errorPagesOf(route, null, this.files),
-      responder: this.responderOf(context, null, pool, holdMs),
-      holdMs,
-      pool,
-    };
-    return withHeaders(block, route, null);
+    return this.blockOf(context, null, { index: -1, pattern: null, condition: null, strip: '', holdMs: holdOf(route.hold_secs), pool });
   }
 
   block(context: BlockContext, handle: HandleSpec, index: number): CompiledBlock {
@@ -161,24 +143,29 @@ export class RouteCompiler {
     const folds = foldsPaths(route);
     const pattern = handle.path === null ? null : compilePattern(handle.path, folds);
     const { match } = handle;
-    // A block without directives of its own inherits the site's.
-    const holdMs = holdOf(handle.hold_secs === undefined ? route.hold_secs : handle.hold_secs);
-    const pool = this.poolOf(route, ownPool(route, handle)) ?? context.pool;
-    const { policies, policyPools } = this.policiesOf(route, handle, index);
-    const block = {
+    return this.blockOf(context, handle, {
       index,
       pattern,
       condition: match === undefined ? null : { name: match.name ?? 'a condition', matches: compileCondition(match, folds) },
-      folds,
       strip: handle.strip_prefix && pattern !== null ? pattern.prefix : '',
+      // A block without directives of its own inherits the site's.
+      holdMs: holdOf(handle.hold_secs === undefined ? route.hold_secs : handle.hold_secs),
+      pool: this.poolOf(route, ownPool(route, handle)) ?? context.pool,
+    });
+  }
+
+  private blockOf(context: BlockContext, handle: HandleSpec | null, own: OwnParts): CompiledBlock {
+    const { route } = context;
+    const { policies, policyPools } = this.policiesOf(route, handle, own.index);
+    const block = {
+      ...own,
+      folds: foldsPaths(route),
       policies,
       policyPools,
       decidesField: fieldsDecidedBy(policies),
       filters: this.filtersOf(route, handle),
       errorPages: errorPagesOf(route, handle, this.files, remainderIn(route, handle)),
-      responder: this.responderOf(context, handle, pool, holdMs),
-      holdMs,
-      pool,
+      responder: this.responderOf(context, handle, own.pool, own.holdMs),
     };
     return withHeaders(block, route, handle);
   }
@@ -210,26 +197,19 @@ export class RouteCompiler {
   }
 
   private policiesOf(route: RouteSpec, handle: HandleSpec | null, index: number): Pick<CompiledBlock, 'policies' | 'policyPools'> {
-    this.policyPools = [];
+    const policyPools: Pool[] = [];
+    const pool = (spec: PoolSpec<UpstreamSpec>): Responder => {
+      const opened = this.pools.open(route.domain, spec);
+      policyPools.push(opened);
+      return new Forwarder(opened, 0, this.tools);
+    };
     const tools: KindTools = {
-      upstream: (addresses, tls, transport) => this.policyUpstream(route, addresses, tls, transport),
-      pool: (spec) => this.policyPool(route, spec),
+      upstream: (addresses, tls, transport) => pool({ upstreams: addresses.map(asTarget), tls, transport }),
+      pool,
       internal: this.tools,
       mirrored: this.tools.mirrored,
     };
-    const policies = this.kinds.policies.flatMap((kind) => kind(route, handle, index, tools));
-    return { policies, policyPools: this.policyPools };
-  }
-
-  private policyUpstream(route: RouteSpec, addresses: readonly Address[], tls: boolean, transport: TransportSpec): Responder {
-    const upstreams = addresses.map((address) => ({ address, weight: 1, state: 'healthy' as const }));
-    return this.policyPool(route, { upstreams, tls, transport });
-  }
-
-  private policyPool({ domain }: RouteSpec, spec: PoolSpec<UpstreamSpec>): Responder {
-    const pool = this.pools.open(domain, spec);
-    this.policyPools.push(pool);
-    return new Forwarder(pool, 0, this.tools);
+    return { policies: this.kinds.policies.flatMap((kind) => kind(route, handle, index, tools)), policyPools };
   }
 
   private filtersOf(route: RouteSpec, handle: HandleSpec | null): readonly Filter[] | null {
@@ -276,6 +256,8 @@ function decidedNames(route: RouteSpec, handle: HandleSpec | null): string[] {
 /** Whether the upstream learns who the user is from fields that are in no key. */
 const identifiesUsers = ({ forward_auth, basic_auth, jwt }: RouteSpec | HandleSpec): boolean =>
   forward_auth != null || basic_auth !== null || jwt != null;
+
+const asTarget = (address: Address): UpstreamSpec => ({ address, weight: 1, state: 'healthy' });
 
 const holdOf = (secs: number | null | undefined): number => (secs ?? 0) * 1_000;
 

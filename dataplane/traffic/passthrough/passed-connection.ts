@@ -81,7 +81,7 @@ export class PassedConnection implements OpenConnection {
   start(): void {
     if (this.own.passed(this.client).includes(this.passthrough)) return this.refuse('failed');
     const { pool } = this.passthrough;
-    const endpoint = pool.pick(this.tools.now(), this.x) ?? pool.pickLeaving(this.x.tried);
+    const endpoint = pool.pick(this.tools.now(), this.x) ?? pool.pickDraining(this.x.tried);
     if (endpoint === null) return this.refuse(this.x.tried === null ? 'no_target' : 'failed');
     this.cancel = connectTo(
       endpoint,

@@ -61,9 +61,9 @@ export class Departures {
     const pools = now === null ? [] : [...poolsNaming(now, endpoint.address)];
     const states = pools.flatMap((pool) => pool.stateOf(endpoint) ?? []);
     const only = (state: string) => states.length > 0 && states.every((one) => one === state);
-    endpoint.keepIdle(endpoint.named > 0 && !only('draining'));
+    endpoint.keepIdle(endpoint.poolCount > 0 && !only('draining'));
     // A target that is named by its source and no longer listed has stopped: it will send no response.
-    const gone = states.length === 0 && endpoint.named === 0 && endpoint.id !== null;
+    const gone = states.length === 0 && endpoint.poolCount === 0 && endpoint.id !== null;
     if (gone || only('paused')) this.retryElsewhere(endpoint);
   }
 
@@ -75,7 +75,7 @@ export class Departures {
       const block = newestBlock(index, x);
       const pool = block?.pool ?? null;
       if (block === null || pool === null || pool.sendsTo(endpoint)) return false;
-      return block.holdMs > 0 || pool.peek(now) !== null || pool.stopping > 0;
+      return block.holdMs > 0 || pool.peek(now) !== null || pool.drainingCount > 0;
     };
     for (const x of endpoint.collectRetryable(elsewhere)) {
       forgetTried(x);

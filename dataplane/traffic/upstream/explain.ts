@@ -6,9 +6,9 @@ import type { Pool } from './pool/pool.ts';
 export function explainPool(pool: Pool, holdMs: number, now: number): string {
   const next = pool.peek(now);
   const count = pool.endpoints.length;
-  const { stopping } = pool;
-  if (next === null && stopping > 0 && holdMs === 0)
-    return `forwarded to ${stopping === 1 ? 'a target that was' : `one of ${stopping} targets that were`} told to stop: no other is in rotation`;
+  const { drainingCount } = pool;
+  if (next === null && drainingCount > 0 && holdMs === 0)
+    return `forwarded to ${drainingCount === 1 ? 'a target that was' : `one of ${drainingCount} targets that were`} told to stop: no other is in rotation`;
   if (next === null) return `503${holdMs > 0 ? ` after ${holdMs / 1_000} s` : ''}: no target of the pool is in rotation`;
   const all = count === 1 ? 'forwarded to its only target' : `forwarded to one of ${count} targets`;
   const failing = `, though ${count === 1 ? 'it' : 'each'} has failed several times in a row: 502 or 504 if it does so again`;

@@ -82,7 +82,7 @@ export class Forwarder implements Responder, Upstream {
   /** Picks a target and sends the request there. */
   private send(x: Exchange): void {
     if (this.pool.maxInFlight > 0) return this.sendWithinLimit(x);
-    const endpoint = this.pool.pick(this.tools.clock.now(), x) ?? this.leaving(x);
+    const endpoint = this.pool.pick(this.tools.clock.now(), x) ?? this.drainingTarget(x);
     if (endpoint === null) return this.holdOrGiveUp(x, x.lastFailure ?? FAILURE.noTarget);
     this.sendTo(endpoint, x);
   }
@@ -103,9 +103,9 @@ export class Forwarder implements Responder, Upstream {
       }
     }
     if (pool.isBusy(x)) return this.wait(x);
-    const leaving = this.leaving(x);
-    if (leaving === null) this.holdOrGiveUp(x, x.lastFailure ?? FAILURE.noTarget);
-    else this.sendTo(leaving, x);
+    const draining = this.drainingTarget(x);
+    if (draining === null) this.holdOrGiveUp(x, x.lastFailure ?? FAILURE.noTarget);
+    else this.sendTo(draining, x);
   }
 
   /** Waits until a target has room, if there is a queue. */
@@ -121,9 +121,9 @@ export class Forwarder implements Responder, Upstream {
     endpoint.send(x);
   }
 
-  /** If requests may be held, they wait for the next target rather than go to one that is shutting down. */
-  private leaving({ tried }: Exchange): Endpoint | null {
-    return this.holdMs > 0 ? null : this.pool.pickLeaving(tried);
+  /** If requests may be held, they wait for the next target rather than go to one that is draining. */
+  private drainingTarget({ tried }: Exchange): Endpoint | null {
+    return this.holdMs > 0 ? null : this.pool.pickDraining(tried);
   }
 
   retry(x: Exchange): void {

@@ -38,7 +38,7 @@ export class Endpoints {
       if (!idle) continue;
       this.inUse.delete(endpoint);
       const name = nameOf(endpoint);
-      if (endpoint.named === 0 && this.byName.get(name) === endpoint) this.byName.delete(name);
+      if (endpoint.poolCount === 0 && this.byName.get(name) === endpoint) this.byName.delete(name);
     }
   }
 }

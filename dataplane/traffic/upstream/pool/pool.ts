@@ -35,10 +35,10 @@ export class Pool {
   private readonly turns: readonly Endpoint[];
   /** The health state that can exclude the target of each turn; null if there is none. */
   private readonly healthFlags: readonly (HealthFlag | null)[] | null;
-  /** Targets that are shutting down, and may still serve. */
-  private readonly leaving: readonly Endpoint[];
+  /** Targets that are told to stop, and may still serve. */
+  private readonly draining: readonly Endpoint[];
   private next: number;
-  private nextLeaving = 0;
+  private nextDraining = 0;
   readonly endpoints: readonly Endpoint[];
   /** Time limits for its targets. */
   readonly limits: Limits;
@@ -82,7 +82,7 @@ export class Pool {
     this.turns = turns.map(({ endpoint }) => endpoint);
     this.next = turns.length > 0 ? first % turns.length : 0;
     this.healthFlags = turns.some(({ healthFlag }) => healthFlag !== null) ? turns.map(({ healthFlag }) => healthFlag) : null;
-    this.leaving = able.filter(({ state }) => state === 'draining').map(({ endpoint }) => endpoint);
+    this.draining = able.filter(({ state }) => state === 'draining').map(({ endpoint }) => endpoint);
   }
 
   /** The target for a request among those that have not failed it; null when the pool has none left. `now` in ms since 1970. */
@@ -164,10 +164,10 @@ export class Pool {
     );
   }
 
-  /** A target that is shutting down, for requests without any other: many still serve until they exit. */
-  pickLeaving(tried: readonly NamedEndpoint[] | null): Endpoint | null {
-    for (let step = 0; step < this.leaving.length; step++) {
-      const endpoint = this.leaving[this.nextLeaving++ % this.leaving.length] as Endpoint;
+  /** A target that is draining, for requests without any other: many still serve until they exit. */
+  pickDraining(tried: readonly NamedEndpoint[] | null): Endpoint | null {
+    for (let step = 0; step < this.draining.length; step++) {
+      const endpoint = this.draining[this.nextDraining++ % this.draining.length] as Endpoint;
       if (!tried?.includes(endpoint)) return endpoint;
     }
     return null;
@@ -190,7 +190,7 @@ export class Pool {
   /** A newer table has replaced it: it no longer claims its targets. Requests that already use it continue. */
   close(): void {
     this.closed = true;
-    for (const endpoint of this.endpoints) endpoint.named--;
+    for (const endpoint of this.endpoints) endpoint.poolCount--;
   }
 
   /** Whether the first health check of one of its targets is under way. */
@@ -198,9 +198,9 @@ export class Pool {
     return this.healthFlags?.some((healthFlag) => healthFlag?.undecided === true) === true;
   }
 
-  /** How many targets are shutting down. */
-  get stopping(): number {
-    return this.leaving.length;
+  /** How many targets are draining. */
+  get drainingCount(): number {
+    return this.draining.length;
   }
 
   /** Whether a request may be sent to the target, now or once it is healthy. */
@@ -247,7 +247,7 @@ export class Pools {
       const check = activeCheck(domain, upstream, tls, health, spec);
       const healthFlag = check && new HealthFlag(targets, check, clock.now());
       const endpoint = this.endpoints.open({ address, serverName, id, transport });
-      endpoint.named++;
+      endpoint.poolCount++;
       if (state !== 'draining') endpoint.keepIdle(true);
       endpoint.rotate(state === 'healthy' || healthFlag !== null);
       return {

@@ -103,7 +103,7 @@ export class Endpoint implements TargetName {
   ledgerSlot: number;
   lastUse: number;
   /** How many pools of the newest table have it. */
-  named = 0;
+  poolCount = 0;
   /** Whether an idle connection is kept for the next request. */
   private keeping = true;
   /** The last TLS session that the target gave; null without one. */

@@ -46,8 +46,8 @@ export const targetKey = (address: string, tls: boolean, id?: string | null, tra
   keyOf(`target\n${targetName(address, tls, id, transport)}`);
 
 /**
- * Health and load of upstream targets, shared by all workers. Times are whole seconds since 1970
- * (good until 2038 in a signed word, compared as unsigned until 2106).
+ * Health and load of upstream targets, shared by all workers. Each `now` is in ms since 1970, and `secs` are seconds. Times are kept as
+ * whole seconds since 1970 (good until 2038 in a signed word, compared as unsigned until 2106).
  */
 export class Targets {
   private readonly slots: SharedHashTable;

@@ -69,8 +69,8 @@ type ProcessContext = Runtime & {
   readonly leaving: (successor: VersionOf) => void;
   /** This process has drained after a takeover. */
   readonly handedOver: () => void;
-  /** Called when the drain begins. */
-  readonly draining: () => void;
+  /** Called when the drain begins, and again with its time limit (ms) when that begins. */
+  readonly draining: (within?: number) => void;
 };
 
 /** The main thread, in flow order: disk → table → publish → workers, and back through counters → admin. @throws UsageError. */
@@ -340,10 +340,11 @@ type Ending = 'shutdown' | 'handover';
 async function endServing(
   { health, https, table, workers, live, history, keySets, accessLog, traceExport, cacheFiles }: Components,
   admin: Admin,
-  { log }: Runtime,
+  { log, draining }: Pick<ProcessContext, 'log' | 'draining'>,
   ending: Ending,
 ): Promise<void> {
   const { drainTimeoutMs } = live.settings;
+  draining(drainTimeoutMs);
   log.info({ within: drainTimeoutMs }, 'draining');
   health.stop();
   keySets.stop();

@@ -55,7 +55,7 @@ async function main(): Promise<void> {
       for (const signal of ['SIGTERM', 'SIGINT']) if (process.listenerCount(signal, stop) === 0) process.on(signal, stop);
     },
     leaving: (successor) => sendToParent({ kind: 'handed-over', successor }),
-    draining: () => sendToParent({ kind: 'draining' }),
+    draining: (within) => sendToParent({ kind: 'draining', ...(within !== undefined && { within }) }),
     handedOver: () => process.exit(isSupervised() ? HANDED_OVER_EXIT : 0),
   });
   // Nothing else keeps the process alive between two attempts to start workers.

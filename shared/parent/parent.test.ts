@@ -280,6 +280,34 @@ test('a successor that finishes its requests when it is told to end after a minu
   assert.match(JSON.stringify(play.nth(1).told), /did not serve within 60 s/);
 });
 
+test('a process that does not end 30 s after the time for its requests is over is killed, when it is stopped and after an upgrade', async () => {
+  for (const upgraded of [false, true]) {
+    const play = scene();
+    play.nth(1).serves().says(UPGRADE);
+    if (upgraded) play.nth(2).serves();
+    else play.nth(2).ends(1);
+    if (!upgraded) play.parent.stop();
+    play.nth(1).says({ kind: 'draining', within: 5_000 });
+    play.clock.pass(34_999);
+    const before = upgraded ? [] : ['SIGTERM'];
+    assert.deepEqual(play.nth(1).signals, before);
+    play.clock.pass(1);
+    assert.deepEqual(play.nth(1).signals, [...before, 'SIGKILL']);
+    play.nth(1).ends(137);
+    await settled();
+    assert.equal(play.exit, upgraded ? null : 137);
+  }
+});
+
+test('a process that has ended in time is not killed, nor is the one that has its place', () => {
+  const play = scene();
+  play.nth(1).serves().says(UPGRADE);
+  play.nth(2).serves();
+  play.nth(1).says({ kind: 'draining', within: 5_000 }).ends(0);
+  play.clock.pass(60_000);
+  assert.deepEqual([play.nth(1).signals, play.nth(2).signals, play.exit], [[], [], null]);
+});
+
 test('the second of two simultaneous upgrades is refused, and so is one requested by a process that has handed over', () => {
   const play = scene();
   play.nth(1).serves().says(UPGRADE).says(UPGRADE);

@@ -16,6 +16,8 @@ const USAGE = 2;
 const AS_TOLD = new Set([143, HANDED_OVER_EXIT]);
 /** How long to wait before SIGKILL when told to exit immediately (ms). */
 const HURRY_MS = 2_000;
+/** How long a process may take to end when the time for its requests is over (ms). Only a disk that does not respond takes longer. */
+const END_MS = 30_000;
 
 type ParentOptions = {
   readonly clock: Clock;
@@ -148,10 +150,24 @@ export class Parent {
 
   private receive(kept: Managed, message: ToParent): void {
     if (message.kind === 'failed') kept.reason ||= message.reason;
-    if (message.kind === 'draining') kept.draining = true;
+    if (message.kind === 'draining') this.drains(kept, message.within);
     if (message.kind === 'handed-over') this.handsOver(kept, message.successor?.pid ?? 0);
     if (message.kind === 'upgrade') this.upgrade(kept, message.launcher);
     if (message.kind === 'serving') this.serves(kept, message.version);
+  }
+
+  /** A thread that waits for a disk keeps its process from ending, which is then neither stopped nor gone after an upgrade. */
+  private drains(kept: Managed, within: number | undefined): void {
+    kept.draining = true;
+    if (within === undefined) return;
+    this.outside.clock.after(within + END_MS, () => {
+      if (!this.all().includes(kept)) return;
+      this.outside.report(
+        { pid: kept.child.pid, within: within + END_MS },
+        'the process has finished its requests but did not end: it is killed',
+      );
+      kept.child.signal('SIGKILL');
+    });
   }
 
   private handsOver(kept: Managed, successor: number): void {

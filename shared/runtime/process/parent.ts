@@ -23,8 +23,11 @@ export type ToParent =
   | { readonly kind: 'alive' }
   /** Another process has taken over; it is draining. Older versions don't say which one. */
   | { readonly kind: 'handed-over'; readonly successor?: VersionOf }
-  /** It was told to stop, or can't take over, and finishes its requests. */
-  | { readonly kind: 'draining' }
+  /**
+   * It was told to stop, has handed over, or can't take over, and finishes its requests: with `within`, it closes what is open after so
+   * many milliseconds, and ends.
+   */
+  | { readonly kind: 'draining'; readonly within?: number }
   /** It has planned the processes of `run`, and ends. */
   | { readonly kind: 'plan'; readonly plan: RunPlan }
   /** It can't start, with the reason in one line. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { engineFailure } from './engine-failure.ts';
+import { engineFailure, refusedBy } from './engine-failure.ts';
 
 const SOCKET = { kind: 'unix', path: '/var/run/docker.sock' } as const;
 const words = (error: object) => engineFailure(SOCKET, 'list containers', error).message;
@@ -23,6 +23,15 @@ test('a directory or file in the place of the socket is reported as that, with w
     /^\S+ is a directory, not a socket: container engines make one where .* does not exist; .*--docker SOCKET/,
   );
   assert.match(refused(import.meta.filename), /^\S+ is not a socket; name that of the container engine with --docker SOCKET$/);
+});
+
+test('a mounted socket that the engine has replaced is reported as that, as the engine may well be running', () => {
+  const replaced = { isDirectory: () => false, isSocket: () => true, nlink: 0 };
+  assert.match(
+    refusedBy('/var/run/docker.sock', replaced),
+    /no longer has: .* restart the container of the controller, or mount the directory/,
+  );
+  assert.match(refusedBy('/var/run/docker.sock', { ...replaced, nlink: 1 }), /is not running/);
 });
 
 test('an engine that expects TLS is reported with what to name instead', () => {

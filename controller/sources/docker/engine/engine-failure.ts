@@ -1,4 +1,4 @@
-import { statSync } from 'node:fs';
+import { type Stats, statSync } from 'node:fs';
 import { type EngineAddress, formatEngineAddress } from './engine-address.ts';
 
 /** A request to the engine failed. The message is one line: what is wrong, where, and what to do. */
@@ -72,11 +72,15 @@ function byCode(address: EngineAddress, where: string, code: string): string | u
   }
 }
 
+type PathStats = Pick<Stats, 'isDirectory' | 'isSocket' | 'nlink'>;
+
 /** The system also refuses connections to what is no socket. */
-function refusedBy(path: string): string {
-  const stats = statSync(path, { throwIfNoEntry: false });
+export function refusedBy(path: string, stats: PathStats | undefined = statSync(path, { throwIfNoEntry: false })): string {
   if (stats?.isDirectory())
     return `${path} is a directory, not a socket: container engines make one where a socket that they shall mount does not exist; remove it, mount the engine's socket there, or name another with --docker SOCKET`;
   if (stats !== undefined && !stats.isSocket()) return `${path} is not a socket; name that of the container engine with --docker SOCKET`;
+  // Without a name, it is only reached through its mount.
+  if (stats?.nlink === 0)
+    return `${path} is a socket that the container engine no longer has: it has made another one since this was mounted; restart the container of the controller, or mount the directory of the socket instead`;
   return `the container engine at ${path} is not running: its socket exists, but refuses connections`;
 }

@@ -130,7 +130,9 @@ export class Targets {
     return client !== NO_CLIENT && client !== ALL_CLIENTS;
   }
 
-  /** Takes it out for `secs`, however many of its requests in flight succeed. @returns whether it was in, for all clients but one at least. */
+  /**
+   * Takes it out for `secs`, however many of its requests in flight succeed. @returns whether it was in, for all clients but one at least.
+   */
   eject(slot: number, now: number, secs: number): boolean {
     this.store(slot, FAILURES, 0);
     const before = Atomics.exchange(this.words, this.word(slot, FAILED_CLIENT), ALL_CLIENTS);
@@ -160,8 +162,8 @@ export class Targets {
   }
 
   /**
-   * Whether it has been out for long enough at `now` (ms since 1970), but has neither responded nor passed a check since: until then, nobody
-   * knows whether it works. One that was out for one client has served the others.
+   * Whether it has been out for long enough at `now` (ms since 1970), but has neither responded nor passed a check since: until then,
+   * nobody knows whether it works. One that was out for one client has served the others.
    */
   untried(slot: number, now: number): boolean {
     const until = this.load(slot, OUT_UNTIL) >>> 0;

@@ -24,8 +24,8 @@ const USUAL_SOCKETS = [DEPLOYED_ADMIN_SOCKET, DEFAULT_ADMIN_SOCKET];
 
 /**
  * Where the Admin API may listen if no address is given, the likeliest first: the socket and the port from the data plane's environment
- * variables, the socket that `run` opens in the state directory, that of a deployed data plane, and the defaults. A port with TLS, or one open to other machines, is
- * left out, because the name on its certificate is not known here.
+ * variables, the socket that `run` opens in the state directory, that of a deployed data plane, and the defaults. A port with TLS, or one
+ * open to other machines, is left out, because the name on its certificate is not known here.
  */
 export function likelyAddresses(stateDir: string, env: Environment): AdminAddress[] {
   const socket = env[variableOf('admin-socket')];
@@ -95,7 +95,9 @@ function mayBeServed(stateDir: string): Promise<boolean> {
   });
 }
 
-/** @returns null if the address can't be used; `tried` then has the reason. @throws AdminUnreachable if the process there does not answer. */
+/**
+ * @returns null if the address can't be used; `tried` then has the reason. @throws AdminUnreachable if the process there does not answer.
+ */
 async function attempt(
   place: AdminClientOptions,
   tried: string[],

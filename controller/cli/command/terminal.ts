@@ -16,8 +16,8 @@ type Stream = {
 };
 
 /**
- * The process's own terminal. No color in a pipe or with NO_COLOR. A closed pipe (`| head`) ends the program silently, and any other failure,
- * such as a full disk, with the reason.
+ * The process's own terminal. No color in a pipe or with NO_COLOR. A closed pipe (`| head`) ends the program silently, and any other
+ * failure, such as a full disk, with the reason.
  */
 export function terminalOf({ stdout, stderr, env, exit }: Streams): Terminal {
   for (const stream of [stdout, stderr])

@@ -99,9 +99,9 @@ export class SecretCertificates {
 }
 
 /**
- * For which names a Secret is presented because of a name that it contains, although no object has requested that: that name, unless it belongs
- * to another namespace. A wildcard is presented unless a host of another namespace below it is older than the object for every host: a younger
- * one would take HTTPS from all others. Where it is not presented, the hosts below it of the Secret's own namespace remain.
+ * For which names a Secret is presented because of a name that it contains, although no object has requested that: that name, unless it
+ * belongs to another namespace. A wildcard is presented unless a host of another namespace below it is older than the object for every
+ * host: a younger one would take HTTPS from all others. Where it is not presented, the hosts below it of the Secret's own namespace remain.
  */
 function freeNames(owners: ReadonlyMap<string, Meta>): (secret: string, name: string) => readonly string[] {
   const byWildcard = Map.groupBy(owners, ([host]) => wildcardOf(host));

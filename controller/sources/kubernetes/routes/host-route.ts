@@ -68,7 +68,8 @@ const NOT_FOUND = { status: 404, body: '' };
 export type GatewaySite = { readonly name: Hostname; readonly http: GatewayHost | null; readonly passthroughs: HostPassthroughs | null };
 
 /**
- * The route of a host that Gateways serve, and perhaps other objects too. Among blocks with equal matches, those of older objects come first.
+ * The route of a host that Gateways serve, and perhaps other objects too. Among blocks with equal matches, those of older objects come
+ * first.
  */
 export function routeOfGatewayHost(
   { name, http, passthroughs }: GatewaySite,
@@ -138,8 +139,8 @@ const inPrecedence = (a: HostBlock, b: HostBlock): number =>
   (a.rank === b.rank ? 0 : a.rank - b.rank) || compareMatches(a.match, b.match) || Number(a.isRefused) - Number(b.isRefused) || byAge(a, b);
 
 /**
- * The object that a host belongs to, with its namespace: the oldest one that names it. If that is a route, it is its Gateway. Those who may create
- * Gateways, or attach routes to one for many hosts, can name those of others, so that gives them nothing.
+ * The object that a host belongs to, with its namespace: the oldest one that names it. If that is a route, it is its Gateway. Those who may
+ * create Gateways, or attach routes to one for many hosts, can name those of others, so that gives them nothing.
  */
 export function ownerOf(http: GatewayHost | null, claims: readonly PathClaim[]): Meta | null {
   const owner = isOfGateway(http, claims) ? oldestListener(http) : claims[0];

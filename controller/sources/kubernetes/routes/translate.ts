@@ -90,8 +90,8 @@ export function translate(snapshot: ClusterSnapshot): ClusterTranslation {
 const NO_HTTPS = { kind: 'off' } as const;
 
 /**
- * The oldest object that claims a host, by host, and the namespaces of all that do. `requests` has the oldest first. The certificate for every host
- * counts as a setting for HTTPS of the hosts of its namespace that it is for.
+ * The oldest object that claims a host, by host, and the namespaces of all that do. `requests` has the oldest first. The certificate for
+ * every host counts as a setting for HTTPS of the hosts of its namespace that it is for.
  */
 function oldestOf(requests: readonly Request[], { secrets }: ClusterSnapshot): Map<string, OtherOwner> {
   const forAll = requests.flatMap(({ claims, isRefused }) => (isRefused ? [] : claims)).filter(({ host }) => host === CATCH_ALL);
@@ -150,8 +150,8 @@ function secretsOf({ http }: GatewaySite, claims: readonly PathClaim[]): readonl
 }
 
 /**
- * A host has one certificate: that of a listener, unless that is not for the host while the object that decides has one that is, or wants one
- * to be ordered.
+ * A host has one certificate: that of a listener, unless that is not for the host while the object that decides has one that is, or wants
+ * one to be ordered.
  */
 function presentsOne(host: string, secrets: readonly string[], own: readonly PathClaim[], certificates: SecretCertificates): boolean {
   if (secrets.length === 0) return false;

@@ -100,8 +100,8 @@ export class Reflector<T> {
   }
 
   /**
-   * A server that was restored from a backup has an older version than the last one seen. A watch from that would be open, but silent until it is
-   * reached again, and what happened before would be lost, so everything is listed. Versions are numbers that all kinds share.
+   * A server that was restored from a backup has an older version than the last one seen. A watch from that would be open, but silent until
+   * it is reached again, and what happened before would be lost, so everything is listed. Versions are numbers that all kinds share.
    */
   private async compareVersions(signal: AbortSignal): Promise<void> {
     const { log } = this.options;

@@ -338,8 +338,8 @@ export class ClientStream implements Downstream, StreamReceiver {
   }
 
   /**
-   * Bytes of its response that wait until its client reads, or ends its request, and those of its request that are held. A tunnel has limits
-   * of its own.
+   * Bytes of its response that wait until its client reads, or ends its request, and those of its request that are held. A tunnel has
+   * limits of its own.
    */
   get unread(): number {
     return this.detached ? 0 : this.stream.queued + (this.early === null ? 0 : this.earlyBytes) + this.heldBytes;

@@ -1,4 +1,7 @@
-/** What the clients of a thread may leave unread in all, with their requests that are held (bytes). Beyond that, each has less time to read the more it is. */
+/**
+ * What the clients of a thread may leave unread in all, with their requests that are held (bytes). Beyond that, each has less time to read
+ * the more it is.
+ */
 const MAX_UNREAD = 134_217_728;
 /** The time in which a client has to read what it leaves unread (ms): at that limit, and at twice as much. */
 const [LONGEST_MS, SHORTEST_MS] = [30_000, 1_000];
@@ -11,8 +14,8 @@ let total = 0;
 
 /**
  * How much of its responses the client of one connection leaves unread. A few bytes of requests cause a response of 64 KB, which waits here
- * once it is complete, and a connection has room for many: their clients could fill the memory of a worker at no cost. Requests whose bodies
- * are held cost them more, and take as much of it.
+ * once it is complete, and a connection has room for many: their clients could fill the memory of a worker at no cost. Requests whose
+ * bodies are held cost them more, and take as much of it.
  */
 export class UnreadShare {
   private bytes = 0;

@@ -101,8 +101,8 @@ export class HostRules {
   }
 
   /**
-   * The places where a host has listeners, sorted, with the listeners that have it there. `isPassing`: whether one that passes connections on,
-   * and covers the host, does that for it; null: each does.
+   * The places where a host has listeners, sorted, with the listeners that have it there. `isPassing`: whether one that passes connections
+   * on, and covers the host, does that for it; null: each does.
    */
   placesOf(name: Hostname, isPassing: IsPassing | null): { readonly place: ListenAddress; readonly listeners: readonly BoundListener[] }[] {
     const names = coveringNames(name);
@@ -147,9 +147,9 @@ export class HostRules {
   }
 
   /**
-   * Whether a listener has a host that routes there name, although there is a more specific listener. One that ends connections takes no host
-   * from an earlier route of another namespace: otherwise anyone who may create a Gateway could take those of others. Within a Gateway, the
-   * most specific listener alone has a host.
+   * Whether a listener has a host that routes there name, although there is a more specific listener. One that ends connections takes no
+   * host from an earlier route of another namespace: otherwise anyone who may create a Gateway could take those of others. Within a
+   * Gateway, the most specific listener alone has a host.
    */
   private keeps(bound: BoundListener, name: Hostname, { gateway, owner, listener }: BoundListener): boolean {
     if (gateway === bound.gateway) return false;
@@ -161,8 +161,8 @@ export class HostRules {
   }
 
   /**
-   * The listeners for HTTPS at a place that are for exactly this host, and the routes that name it there. A route counts although a listener of
-   * its namespace has taken the host from it: those who move to a Gateway of their own keep their host.
+   * The listeners for HTTPS at a place that are for exactly this host, and the routes that name it there. A route counts although a
+   * listener of its namespace has taken the host from it: those who move to a Gateway of their own keep their host.
    */
   namingHttps(name: Hostname, place: ListenAddress): NamingObject[] {
     const key = this.keyOf(place);
@@ -187,8 +187,8 @@ export class HostRules {
   }
 
   /**
-   * The listeners over a host whose certificates are presented for it where it has none of its own: those for its wildcard, and those for every
-   * host on the usual port, or on that of a listener which would replace them.
+   * The listeners over a host whose certificates are presented for it where it has none of its own: those for its wildcard, and those for
+   * every host on the usual port, or on that of a listener which would replace them.
    */
   certifying(name: Hostname, { listener: { port } }: BoundListener): BoundListener[] {
     const wildcard = name === null || name.startsWith('*.') ? undefined : wildcardOf(name);

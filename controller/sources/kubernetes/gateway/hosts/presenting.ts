@@ -8,7 +8,9 @@ import type { Hostname } from './hostnames.ts';
 export const isOlderForeign = ({ owner }: BoundListener, { owner: younger }: BoundListener): boolean =>
   owner.meta.namespace !== younger.meta.namespace && byAge(owner, younger) < 0;
 
-/** A host has one certificate, however many ports it is served on: the usual one decides, among those whose certificates are for the host. */
+/**
+ * A host has one certificate, however many ports it is served on: the usual one decides, among those whose certificates are for the host.
+ */
 export function presentingAmong(name: Hostname, listeners: readonly BoundListener[]): BoundListener | null {
   const able = listeners.filter(({ listener, secrets }) => listener.hostname !== null && secrets.length > 0);
   const covering = able.filter(({ certified }) => name !== null && covers(certified, name));

@@ -22,7 +22,8 @@ test('names of hosts are shown as their owners write them', () => {
 });
 
 test('a label that mixes writing systems, or looks like another one, stays as it is sent', () => {
-  // With Cyrillic letters, whole or in part, then Latin ones that look like ASCII, accents of their own, a letter like a slash, digits, symbols.
+  // With Cyrillic letters, whole or in part, then Latin ones that look like ASCII, accents of their own, a letter like a slash, digits,
+  // symbols.
   const names = [
     'gооgle.test',
     'аррӏе.test',

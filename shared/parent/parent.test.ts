@@ -8,7 +8,8 @@ import { Parent } from './parent.ts';
 /** A child controlled by the test. */
 class Played {
   readonly launch: Launch;
-  readonly pid: number;
+  /** Changes if a pair restarts its data plane. */
+  pid: number;
   readonly signals: string[] = [];
   readonly told: UpgradeOutcome[] = [];
   lastWords = '';
@@ -306,6 +307,13 @@ test('a process that has ended in time is not killed, nor is the one that has it
   play.nth(1).says({ kind: 'draining', within: 5_000 }).ends(0);
   play.clock.pass(60_000);
   assert.deepEqual([play.nth(1).signals, play.nth(2).signals, play.exit], [[], [], null]);
+});
+
+test('a data plane that is restarted after it was told to stop on its own is not killed with the time limit of the one before', () => {
+  const play = scene();
+  play.nth(1).serves().says({ kind: 'draining', within: 5_000 }).pid = 99;
+  play.clock.pass(60_000);
+  assert.deepEqual([play.nth(1).signals, play.exit], [[], null]);
 });
 
 test('the second of two simultaneous upgrades is refused, and so is one requested by a process that has handed over', () => {

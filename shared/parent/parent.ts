@@ -160,12 +160,11 @@ export class Parent {
   private drains(kept: Managed, within: number | undefined): void {
     kept.draining = true;
     if (within === undefined) return;
+    const { pid } = kept.child;
     this.outside.clock.after(within + END_MS, () => {
-      if (!this.all().includes(kept)) return;
-      this.outside.report(
-        { pid: kept.child.pid, within: within + END_MS },
-        'the process has finished its requests but did not end: it is killed',
-      );
+      // A data plane of `run` that has ended may have been restarted.
+      if (!this.all().includes(kept) || kept.child.pid !== pid) return;
+      this.outside.report({ pid, within: within + END_MS }, 'the process has finished its requests but did not end: it is killed');
       kept.child.signal('SIGKILL');
     });
   }

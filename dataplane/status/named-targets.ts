@@ -12,7 +12,12 @@ const NAMED_DOMAINS = 10;
 export const UNCONFIRMED = 'unconfirmed';
 
 /** How one route sees a target. */
-export type RouteView = { readonly state: string; readonly check: HealthCheck | null };
+export type RouteView = {
+  readonly state: string;
+  readonly check: HealthCheck | null;
+  /** Whether its pool may send it no requests although it is in rotation, and therefore never try it. */
+  readonly isSpare: boolean;
+};
 
 /** A target with the domains that use it and their distinct views of it. */
 export type NamedTarget = {
@@ -71,17 +76,19 @@ export function indexTargets(routes: readonly OwnedRoute[]): TargetIndex {
 type SeenTarget = RouteView & Pick<NamedTarget, 'address' | 'tls' | 'id' | 'transport'>;
 type Pool = ReturnType<typeof poolsIn<RouteSpec['upstreams'][number]>>[number];
 
-function viewsIn({ upstreams, tls, transport, health }: Pool, route: RouteSpec, unconfirmed: boolean): SeenTarget[] {
+function viewsIn({ upstreams, tls, transport, health, lb_policy }: Pool, route: RouteSpec, unconfirmed: boolean): SeenTarget[] {
   const name = transportName(transport);
-  return upstreams.map((upstream): SeenTarget => {
+  return upstreams.map((upstream, index): SeenTarget => {
     const { address, id = null } = upstream;
-    const target = { address, tls, id, transport: name };
+    const isSpare = upstream.weight === 0 || (lb_policy?.policy === 'first' && index > 0);
+    const target = { address, tls, id, transport: name, isSpare };
     if (unconfirmed && id !== null) return { ...target, state: UNCONFIRMED, check: null };
     return { ...target, state: upstream.state, check: activeCheck(route.domain, upstream, tls, health, transport) };
   });
 }
 
-function addTarget(known: Map<string, NamedTarget>, domain: string, { address, tls, id, transport, state, check }: SeenTarget): PoolTarget {
+function addTarget(known: Map<string, NamedTarget>, domain: string, seen: SeenTarget): PoolTarget {
+  const { address, tls, id, transport, state, check, isSpare } = seen;
   const name = targetName(address, tls, id, transport);
   let target = known.get(name);
   if (target === undefined) {
@@ -98,8 +105,8 @@ function addTarget(known: Map<string, NamedTarget>, domain: string, { address, t
     };
     known.set(name, target);
   }
-  const key = `${state} ${check?.name ?? ''}`;
-  const view = target.views.get(key) ?? { state, check };
+  const key = `${state} ${isSpare} ${check?.name ?? ''}`;
+  const view = target.views.get(key) ?? { state, check, isSpare };
   target.views.set(key, view);
   if (target.counted !== domain) {
     target.counted = domain;

@@ -80,6 +80,21 @@ test('a target that passes its health check is in rotation as soon as it has bee
   assert.equal(upstreams.find(ONE, false)?.healthy, true);
 });
 
+test('a target that its pool may never try, as the first one serves or its weight is 0, is in rotation once it has been out for long enough', async () => {
+  for (const [policy, weight] of [
+    [{ policy: 'first' }, 1],
+    [null, 0],
+  ] as const) {
+    const { fixture, upstreams, clock, fail } = await start();
+    using _ = fixture;
+    const both = [{ address: ONE }, { address: TWO, weight }];
+    await fixture.table.post(routeOf('a.test', ONE, { upstreams: both, lb_policy: policy }));
+    for (const address of [ONE, TWO]) fail(address);
+    clock.pass(11_000);
+    assert.deepEqual([upstreams.find(ONE, false)?.healthy, upstreams.find(TWO, false)?.healthy], [false, true]);
+  }
+});
+
 test('a change is one for all clients unless a target was out for one client only', async () => {
   const { fixture, upstreams } = await start();
   using _ = fixture;

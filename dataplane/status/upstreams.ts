@@ -13,6 +13,7 @@ import {
   outOfRotationReasonFor,
   type PoolTarget,
   type RoutePools,
+  type RouteView,
   TargetIndex,
 } from './named-targets.ts';
 import { poolTroubles } from './pool-troubles.ts';
@@ -152,22 +153,24 @@ export class Upstreams {
 
   /** Why one pool sends the target no requests, or only one that tries it; null if it does. */
   private reasonFor({ target, view }: PoolTarget): string | null {
-    return this.ejection(target, view.check !== null) ?? outOfRotationReasonFor(view, (check) => this.tools.health.reason(check.name));
+    return this.ejection(target, [view]) ?? outOfRotationReasonFor(view, (check) => this.tools.health.reason(check.name));
   }
 
   /** Why no route sends requests to the target, or only one that tries it; null if one does. */
   private reasonOf(target: NamedTarget): string | null {
-    const isChecked = [...target.views.values()].some(({ check }) => check !== null);
-    return this.ejection(target, isChecked) ?? outOfRotationReason(target, (check) => this.tools.health.reason(check.name));
+    return (
+      this.ejection(target, [...target.views.values()]) ?? outOfRotationReason(target, (check) => this.tools.health.reason(check.name))
+    );
   }
 
-  /** `isChecked`: whether a health check says if it works, once it has been out for long enough. */
-  private ejection(target: NamedTarget, isChecked: boolean): string | null {
+  /** Once it has been out for long enough, a health check says whether it works, or the next request, if it gets any. */
+  private ejection(target: NamedTarget, views: readonly RouteView[]): string | null {
     const { targets, clock } = this.tools;
     const [slot, now] = [targets.find(target.key), clock.now()];
     if (slot < 0) return null;
     const isOut = targets.ejected(slot, now);
-    if (!isOut && (isChecked || !targets.untried(slot, now))) return null;
+    const isTriedNext = views.every(({ check }) => check === null) && views.some(({ isSpare }) => !isSpare);
+    if (!isOut && !(isTriedNext && targets.untried(slot, now))) return null;
     const failures = targets.failures(slot);
     // None if its rate of errors took it out.
     const count = failures === 0 ? [] : [`${failures} in a row${targets.failsOneClient(slot) ? ", all of one client's requests" : ''}`];

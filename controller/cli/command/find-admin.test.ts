@@ -90,6 +90,8 @@ test('a named state directory with which nothing runs leads to no other data pla
     assert.ok(err.includes(`${address}: ${other}`), err);
   // The environment says that the data plane is there.
   assert.match(await ask({ SLUICE_ADMIN_LISTEN: '127.0.0.1:1' }), /127\.0\.0\.1:1: connection refused/);
+  // That is no statement about other addresses.
+  assert.ok((await ask({ SLUICE_ADMIN_SOCKET: '/gone/admin.sock' })).includes(`unix:/run/sluice/admin.sock: ${other}`));
   // A data plane may have other addresses.
   const takeover = createTcpServer().listen(join(directory, 'takeover.sock'));
   await once(takeover, 'listening');

@@ -38,7 +38,12 @@ export function likelyAddresses(stateDir: string, env: Environment): AdminAddres
 
 /** Whether it is an address that data planes with any state directory have, and that the environment does not name. */
 function isUsual(address: AdminAddress, env: Environment): boolean {
-  if (address.kind === 'unix') return USUAL_SOCKETS.includes(address.path) && !env[variableOf('admin-socket')];
+  if (address.kind === 'unix') {
+    const named = env[variableOf('admin-socket')];
+    // Without a path, the variable says that the default socket is open.
+    const path = named?.includes('/') ? resolve(named) : named && DEFAULT_ADMIN_SOCKET;
+    return USUAL_SOCKETS.includes(address.path) && address.path !== path;
+  }
   return !env[variableOf('admin-listen')];
 }
 

@@ -39,7 +39,7 @@ export class PassedConnection implements OpenConnection {
   private readonly tools: PassedTools;
   /** Stands for the connection where targets are chosen. */
   private readonly x: Exchange;
-  private readonly own: OwnConnections;
+  private readonly own: OwnConnections<Passthrough>;
   private upstream: Socket | null = null;
   private target: Endpoint | null = null;
   private ledgerSlot = 0;
@@ -54,7 +54,7 @@ export class PassedConnection implements OpenConnection {
   private refusedAt = 0;
   private over = false;
 
-  constructor(arrived: PeekedConnection, passthrough: Passthrough, x: Exchange, tools: PassedTools, own: OwnConnections) {
+  constructor(arrived: PeekedConnection, passthrough: Passthrough, x: Exchange, tools: PassedTools, own: OwnConnections<Passthrough>) {
     this.arrived = arrived;
     this.client = arrived.socket;
     this.passthrough = passthrough;
@@ -79,7 +79,7 @@ export class PassedConnection implements OpenConnection {
 
   /** Connects to a target. */
   start(): void {
-    if (this.own.passed(this.client).includes(this.passthrough)) return this.refuse('failed');
+    if (this.own.passed(this.client, this.arrived.head).includes(this.passthrough)) return this.refuse('failed');
     const { pool } = this.passthrough;
     const endpoint = pool.pick(this.tools.now(), this.x) ?? pool.pickDraining(this.x.tried);
     if (endpoint === null) return this.refuse(this.x.tried === null ? 'no_target' : 'failed');
@@ -120,7 +120,7 @@ export class PassedConnection implements OpenConnection {
     this.upstream = upstream;
     this.ledgerSlot = endpoint.begin();
     tools.passed('passed');
-    this.own.opened(upstream, [...this.own.passed(client), this.passthrough]);
+    this.own.opened(upstream, arrived.head, [...this.own.passed(client, arrived.head), this.passthrough]);
     upstream.on(
       'close',
       guarded(this, (hadError: boolean) => this.upstreamClosed(hadError)),

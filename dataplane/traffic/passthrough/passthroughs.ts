@@ -19,7 +19,7 @@ export class Passthroughs {
   private readonly tools: PassthroughTools;
   /** Each with the domain of its route. */
   private readonly connections = new TurnoverMap<PassedConnection, string>();
-  private readonly own = new OwnConnections();
+  private readonly own = new OwnConnections<Passthrough>();
 
   constructor(tools: PassthroughTools) {
     this.tools = tools;

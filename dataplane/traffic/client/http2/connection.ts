@@ -298,19 +298,21 @@ export class Http2Connection implements OpenConnection, SessionOwner, DirectRead
 
   private sweepUnread(now: number): void {
     const { sent } = this.session.sender;
-    let oldest = 0;
-    let unread = 0;
-    for (const stream of this.streams.keys()) {
+    const streams = [...this.streams.keys()];
+    // The oldest response stays, as a download of which more waits than is always allowed, and so does the oldest request that is held.
+    const kept = new Set([streams.find((stream) => stream.unreadResponse > 0), streams.find((stream) => stream.heldBytes > 0)]);
+    let [unread, keeps] = [0, 0];
+    for (const stream of streams) {
       unread += stream.unread;
-      if (oldest === 0) oldest = unread;
+      if (kept.has(stream)) keeps += stream.unread;
     }
-    let excess = this.share.sweep(now, unread, sent - this.sentBefore, oldest);
+    let excess = this.share.sweep(now, unread, sent - this.sentBefore, keeps);
     this.sentBefore = sent;
     if (excess <= 0) return;
-    // The newest ones: clients read the others first. The oldest stays, as a download of which more waits than is always allowed.
-    const [, ...others] = [...this.streams.keys()].filter((stream) => stream.unread > 0);
-    for (const stream of others.reverse()) {
+    // The newest ones: clients read the others first.
+    for (const stream of streams.reverse()) {
       if (excess <= 0) return;
+      if (kept.has(stream) || stream.unread === 0) continue;
       excess -= stream.unread;
       guard(stream, stream.giveWay);
     }

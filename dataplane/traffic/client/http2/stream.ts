@@ -342,11 +342,16 @@ export class ClientStream implements Downstream, StreamReceiver {
    * limits of its own.
    */
   get unread(): number {
-    return this.detached ? 0 : this.stream.queued + (this.early === null ? 0 : this.earlyBytes) + this.heldBytes;
+    return this.detached ? 0 : this.unreadResponse + this.heldBytes;
+  }
+
+  /** Those of its response alone. */
+  get unreadResponse(): number {
+    return this.detached ? 0 : this.stream.queued + (this.early === null ? 0 : this.earlyBytes);
   }
 
   /** Bytes of its request that are held until that is complete, and until its response begins. */
-  private get heldBytes(): number {
+  get heldBytes(): number {
     return (this.held?.whole ?? this.x?.held)?.length ?? 0;
   }
 

@@ -99,6 +99,25 @@ for (const [missing, which] of [
     assert.deepEqual(new Set(failuresIn(proxy)), new Set(['left_held']));
   });
 
+test('a download whose client pauses goes on beside an older request that waits for its response, while others leave too much', async (t) => {
+  using upstream = await UpstreamFixture.start();
+  using proxy = await ProxyFixture.before(upstream);
+  using client = (await Frames.plain(proxy.port)).greet([INITIAL_WINDOW, 0]);
+  client.request(1, head([':method', 'POST'], ['content-length', '5']), 0);
+  client.send(FRAME.data, FLAG.endStream, 1, Buffer.from('hello'));
+  await (await upstream.accept()).readHead();
+  client.request(3);
+  const wire = await upstream.accept();
+  await wire.readHead();
+  wire.send(ok('x'.repeat(10 * SIZE)));
+  await client.until('the head', () => client.status(3) === 200);
+  const others = new UnreadShare(0);
+  others.count(2 * LIMIT);
+  t.after(() => others.count(0));
+  await pass(proxy, 3);
+  assert.deepEqual(await lost(client), []);
+});
+
 test('requests whose responses have begun are no longer held', async (t) => {
   using upstream = await UpstreamFixture.start();
   using proxy = await ProxyFixture.before(upstream);

@@ -33,7 +33,8 @@ export class UnreadShare {
 
   /**
    * Called periodically with what waits to be sent to the client, what has been sent to it since the last call, and how much of the former
-   * is of its oldest response (bytes). That one is never given up, so it takes no one's share, and neither do many slow downloads.
+   * is of its oldest response and its oldest request that is held (bytes). These are never given up, so they take no one's share, and neither
+   * do many slow downloads.
    * @returns how much of its responses has to be given up.
    */
   sweep(now: number, unread: number, read: number, oldest = 0): number {

@@ -143,6 +143,8 @@ export class CachedResponder implements Responder, FillBlock {
     if (under instanceof Fill) {
       if (under.accepts(stale, wanted)) return under.join(wanted);
       if (!wanted.fetches) return this.forward(wanted.x);
+      // From now on, others wait for the one with more hops: each of those would otherwise fetch alone.
+      if (under.hasFewerHops(wanted)) this.tools.store.unregister(key, under);
     }
     new Fill(key, this, wanted, stale, false).start();
   }

@@ -71,11 +71,17 @@ export class Fill implements AnswerSink {
     store.lookUp(this.key, found);
   }
 
-  /** Whether a request that has found `stale` can wait, or read what has arrived. One with more hops may be this one again, in a loop. */
-  accepts(stale: StoredResponse | null, { x, request }: CacheLookup): boolean {
+  /** Whether it waits for a response, and this request has more hops than the one that caused it: it may be that one again, in a loop. */
+  hasFewerHops({ x }: CacheLookup): boolean {
+    return this.mode === 'waiting' && x.hops > this.leader.x.hops;
+  }
+
+  /** Whether a request that has found `stale` can wait, or read what has arrived. */
+  accepts(stale: StoredResponse | null, wanted: CacheLookup): boolean {
     const { received: head, growing: body } = this;
+    const { x, request } = wanted;
     if (this.background || this.concluding) return false;
-    if (this.mode === 'waiting') return this.stale === stale && x.hops <= this.leader.x.hops;
+    if (this.mode === 'waiting') return this.stale === stale && !this.hasFewerHops(wanted);
     if (this.mode !== 'storing' || head === null || body?.stored !== true || request.control.has('no-cache')) return false;
     const { storing, response } = head;
     if (storing.lifetime === 0 || storing.noCache || request.range !== null) return false;

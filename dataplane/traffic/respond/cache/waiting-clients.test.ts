@@ -188,3 +188,23 @@ for (const [what, text] of [
     assert.match((await other.readAnswer(text.slice(0, 4).trim())).line, / 200 /);
     assert.match((await evil.readAnswer()).line, / 502 /);
   });
+
+test('clients behind another proxy wait for each other’s request, although a client without one was first', async () => {
+  const waiting: Wire[] = [];
+  using upstream = await UpstreamFixture.serving((_, wire) => {
+    waiting.push(wire);
+    return null;
+  });
+  using proxy = await cachingProxy({ ...site('a.test', upstream), cache: {} });
+  const clients: Wire[] = [];
+  for (const fields of ['', 'Sluice-Hops: 1\r\n', 'Sluice-Hops: 1\r\n', 'Sluice-Hops: 1\r\n', '']) {
+    const client = await proxy.connect();
+    client.send(get('/', fields));
+    clients.push(client);
+    await eventually('it to be under way', () => proxy.ledger.inFlight.total() === clients.length);
+    if (clients.length < 3) await eventually('its request', () => waiting.length === clients.length);
+  }
+  for (const [at, wire] of waiting.entries()) wire.send(ok(`response ${at}`, 'Cache-Control: max-age=60\r\n'));
+  const bodies = await Promise.all(clients.map(async (client) => (await client.readAnswer()).body));
+  assert.deepEqual(bodies, ['response 0', 'response 1', 'response 1', 'response 1', 'response 1']);
+});

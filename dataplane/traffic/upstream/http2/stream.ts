@@ -337,9 +337,9 @@ export class UpstreamStream implements Attempt, StreamReceiver {
     session.endpoint.end(this.ledgerSlot);
     this.x = null;
     x.attempt = null;
+    this.forgetSent();
     this.accept();
     session.streamEnded(this, this.begun);
-    this.forgetSent();
   }
 
   sweep(now: number): void {

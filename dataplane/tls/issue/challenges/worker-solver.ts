@@ -19,6 +19,8 @@ export class WorkerSolver implements ChallengeSolver {
   private readonly tools: WorkerSolverTools;
   private readonly active = new Map<string, PublishedChallenge>();
   private foreign: readonly PublishedChallenge[] = [];
+  /** The answers for others, by token; null if there can't be one. Each may be a new key with its certificate, so it is made once. */
+  private answers: ReadonlyMap<string, Promise<PublishedChallenge | null>> = new Map();
   /** The tokens that `foreign` is, or will be, about. */
   private foreignTokens: readonly SharedToken[] = [];
   private paused = false;
@@ -44,11 +46,19 @@ export class WorkerSolver implements ChallengeSolver {
 
   private async answerForOthers(tokens: readonly SharedToken[]): Promise<void> {
     this.foreignTokens = tokens;
-    const answers = await Promise.all(tokens.map(toPublished));
+    this.answers = new Map(tokens.map((shared) => [shared.token, this.answers.get(shared.token) ?? this.answerFor(shared)]));
+    const answers = await Promise.all(this.answers.values());
     // Others may have been found meanwhile.
     if (this.foreignTokens !== tokens) return;
-    this.foreign = answers;
+    this.foreign = answers.filter((answer) => answer !== null);
     this.publishSoon('of others');
+  }
+
+  private answerFor(shared: SharedToken): Promise<PublishedChallenge | null> {
+    return toPublished(shared).catch((error: unknown) => {
+      this.tools.log.warn({ name: shared.name, error: String(error) }, 'a challenge of another data plane cannot be answered here');
+      return null;
+    });
   }
 
   cleanUp({ token, name }: Challenge): void {

@@ -27,6 +27,7 @@ test('a label that mixes writing systems, or looks like another one, stays as it
   const names = [
     'gооgle.test',
     'аррӏе.test',
+    'ѡох.test',
     'ɡoogle.test',
     'ıstanbul.test',
     'a\u0331b.test',

@@ -21,7 +21,7 @@ function lettersOf(script: string): RegExp {
 }
 
 /** Letters that look like ASCII: a label of nothing else could be read as another name. */
-const LOOKALIKES = /^[асԁеһіјӏорԛѕԝхугпьъҽѵαικνορτυχγωηագզէլհյոսւօიოყძხדוחיןסײװഠရဝー一ノ丶丨丿ㅡㅣ]+$/u;
+const LOOKALIKES = /^[асԁѡԍѳкеһіјӏорԛѕԝхугпьъҽѵαικνορτυχγωηագզէլհյոսւօიოყძხדוחיןסײװഠရဝー一ノ丶丨丿ㅡㅣ]+$/u;
 
 /** `xn--e1afmkfd.test` → пример.test. */
 export const readableHost = (name: string): string => (name.includes('xn--') ? name.split('.').map(readableLabel).join('.') : name);

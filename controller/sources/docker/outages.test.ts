@@ -165,6 +165,18 @@ test('a container told to stop before the engine went away is not used until it 
   await next('a.example=draining b.example=healthy');
 });
 
+test('a container told to stop is not used either while connections to an engine that restarts wait, as where systemd has its socket', async (t) => {
+  const { engine, next } = await started(t);
+  engine.run(app(1));
+  engine.run(app(2, 'b.example'));
+  await next('a.example=healthy b.example=healthy');
+  engine.kill(fakeId(1), '15');
+  await next('a.example=draining b.example=healthy');
+  engine.intercept = () => true;
+  engine.cutStreams();
+  await next('a.example=unhealthy b.example=healthy');
+});
+
 test('a container told to stop stays the last resort if only the stream of events ends', async (t) => {
   const { engine, next, snapshots } = await started(t);
   engine.run(app(1));

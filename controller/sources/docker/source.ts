@@ -39,6 +39,9 @@ const MAX_UNREADABLE = 100;
  */
 const UNREACHED_RETRY_MS = 250;
 
+/** How long an engine that was away may take until it is listed (ms), before it counts as one that restarts. */
+const SILENT_MS = 1_000;
+
 /** How long the end of a time is waited with for others (ms). */
 const SOON_MS = 20;
 
@@ -125,6 +128,9 @@ export function createDockerSource({ settings, clock, random, log, translate = t
     emit(failure);
   };
 
+  /** An engine that ends has told all its containers to stop. It reports the end of few of them, and they get other addresses. */
+  const leaveOutStopping = () => leaveOut(draining.ids(), 'a container was told to stop before the engine went away');
+
   const reflector = new Reflector({
     engine,
     clock,
@@ -159,6 +165,8 @@ export function createDockerSource({ settings, clock, random, log, translate = t
     );
     while (!signal.aborted) {
       const began = clock.monotonic();
+      // Where systemd holds the socket, an engine that restarts is reached, but does not respond.
+      const cancelLate = clock.after(SILENT_MS, leaveOutStopping);
       try {
         await reflector.runSession(signal);
         backoff.reset();
@@ -173,9 +181,10 @@ export function createDockerSource({ settings, clock, random, log, translate = t
           emitSnapshot(failure);
         }
         isListed = false;
-        // An engine that ends has told all its containers to stop. It reports the end of few of them, and they get other addresses.
-        if (error.isUnreached) leaveOut(draining.ids(), 'a container was told to stop before the engine went away');
+        if (error.isUnreached && !error.isOfRequest) leaveOutStopping();
         await sleep(clock, error.isUnreached ? UNREACHED_RETRY_MS : backoff.next(), signal);
+      } finally {
+        cancelLate();
       }
     }
     emit = undefined;

@@ -120,7 +120,7 @@ describe('while the API server is away', { skip }, () => {
     await pair.startController(kubeconfig, ['--config', config]);
     await pair.serves(200, 'web.test');
     await pair.serves(200, 'file.test');
-    assert.match(pair.dataplane?.output ?? '', /using restored targets without a confirmation/);
+    await pair.dataplane?.said('using restored targets without a confirmation');
     await way.open();
     await addSite('both');
     await pair.serves(200, 'both.test');

@@ -117,9 +117,11 @@ export function translateGateways(
     targets,
     (name, place) => {
       const other = others.get(domainOf(name));
-      // Without a setting for HTTPS, it has that by listeners for HTTPS, with their certificates.
-      const isEnding = other !== undefined && (other.https.get(other.meta.namespace) || rules.hasHttps(name, place));
-      return [...(isEnding ? [{ meta: other.meta, bound: null }] : []), ...rules.namingHttps(name, place)];
+      if (other === undefined) return rules.namingHttps(name, place);
+      // Without a setting for HTTPS, it has that by listeners for HTTPS, with their certificates, since these are there.
+      const over = other.https.get(other.meta.namespace) ? other.meta : rules.httpsOver(name, place);
+      const createdAt = over === undefined || over.createdAt < other.meta.createdAt ? other.meta.createdAt : over.createdAt;
+      return [...(over ? [{ meta: { ...other.meta, createdAt }, bound: null }] : []), ...rules.namingHttps(name, place)];
     },
   );
   const lostByName = Map.groupBy(byHost.lost, ({ name }) => name);

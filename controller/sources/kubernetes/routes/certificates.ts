@@ -111,7 +111,7 @@ function freeNames(owners: ReadonlyMap<string, Meta>): (secret: string, name: st
     const isOwn = ({ namespace }: Meta): boolean => secret.startsWith(`${namespace}/`);
     const isBefore = (meta: Meta): boolean => forAll === undefined || byAge({ meta }, { meta: forAll }) < 0;
     const owner = coveringNames(name).flatMap((one) => owners.get(one ?? '') ?? [])[0];
-    const under = name.startsWith('*.') ? (byWildcard.get(name) ?? []) : [];
+    const under = name.startsWith('*.') ? (byWildcard.get(name) ?? []).filter(([host]) => host !== name) : [];
     const isFree = (owner === undefined || isOwn(owner)) && under.every(([, one]) => isOwn(one) || !isBefore(one));
     return isFree ? [name] : under.flatMap(([host, one]) => (isOwn(one) ? [host] : []));
   };

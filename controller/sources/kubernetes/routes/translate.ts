@@ -91,17 +91,10 @@ const NO_HTTPS = { kind: 'off' } as const;
 
 /**
  * The oldest object that claims a host, by host, and the namespaces of all that do. `requests` has the oldest first. The certificate for
- * every host counts as a setting for HTTPS of the hosts of its namespace that it is for.
+ * every host counts as a setting for HTTPS of the hosts that it is presented for.
  */
-function oldestOf(requests: readonly Request[], { secrets }: ClusterSnapshot): Map<string, OtherOwner> {
-  const forAll = requests.flatMap(({ claims, isRefused }) => (isRefused ? [] : claims)).filter(({ host }) => host === CATCH_ALL);
-  const isForAll = ({ owner, https }: PathClaim): boolean =>
-    owner.meta.namespace === forAll[0]?.owner.meta.namespace && https.kind !== 'off';
-  const https = forAll.find(isForAll)?.https;
-  const secret = https?.kind === 'secret' ? secrets.get(`${https.namespace}/${https.secret}`) : undefined;
-  const certificate = secret && readSecret(secret);
-  const isCovered = (host: Domain, namespace: string): boolean =>
-    certificate?.ok === true && namespace === secret?.meta.namespace && covers(certificate.value.domains, host);
+function oldestOf(requests: readonly Request[], snapshot: ClusterSnapshot): Map<string, OtherOwner> {
+  const isCovered = coveredByDefault(requests, snapshot);
   const oldest = new Map<string, { readonly meta: Meta; readonly https: Map<string, boolean> }>();
   for (const { claims, owner, isRefused } of requests)
     for (const { host, https } of isRefused ? [] : claims) {
@@ -111,6 +104,28 @@ function oldestOf(requests: readonly Request[], { secrets }: ClusterSnapshot): M
       oldest.set(host, one);
     }
   return oldest;
+}
+
+/** For which hosts of which namespaces the certificate of the Ingress for every host is presented. */
+function coveredByDefault(
+  requests: readonly Request[],
+  { secrets, gateways }: ClusterSnapshot,
+): (host: Domain, namespace: string) => boolean {
+  const claims = requests.flatMap(({ claims, isRefused }) => (isRefused ? [] : claims)).filter(({ host }) => host === CATCH_ALL);
+  const pathOf = ({ path }: PathClaim): string => (path.kind === 'default' ? '' : `${path.kind} ${path.path}`);
+  // Those that lose their path decide nothing about HTTPS.
+  const deciding = [...Map.groupBy(claims, pathOf).values()].flatMap(([oldest]) => oldest ?? []);
+  const owner = deciding[0]?.owner;
+  if (owner === undefined) return () => false;
+  const { namespace } = owner.meta;
+  const isOlderForeign = (meta: Meta): boolean => meta.namespace !== namespace && byAge({ meta }, owner) < 0;
+  // Then that owns every host, and the certificate is not presented.
+  for (const { meta, listeners } of gateways.values())
+    if (isOlderForeign(meta) && listeners.some(({ hostname }) => hostname === null)) return () => false;
+  const https = deciding.find((claim) => claim.owner.meta.namespace === namespace && claim.https.kind !== 'off')?.https;
+  const secret = https?.kind === 'secret' ? secrets.get(`${https.namespace}/${https.secret}`) : undefined;
+  const certificate = secret && readSecret(secret);
+  return (host, of) => certificate?.ok === true && of === secret?.meta.namespace && covers(certificate.value.domains, host);
 }
 
 function limited(problems: readonly UndatedProblem[]): readonly UndatedProblem[] {

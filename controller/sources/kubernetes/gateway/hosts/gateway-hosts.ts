@@ -103,7 +103,7 @@ export function gatewayHost(
     if (isOfOther) return isRequiring;
     // Paths of other objects are served at each place, also where other namespaces have listeners for what is over the host.
     const isOfNone = ({ listener, owner }: BoundListener) => listener.hostname !== name && owner.meta.namespace !== other?.meta.namespace;
-    const isUnnamed = isShared && one.listeners.every(isOfNone) && list.every(({ rank }) => rank > 0);
+    const isUnnamed = other !== undefined && one.listeners.every(isOfNone) && list.every(({ rank }) => rank > 0);
     return (isOfOwner || isUnnamed) && !one.listeners.some(isBeside) ? isOwn : ownersAt(one, name, rules, list);
   };
   const owned = all.map((one, at) => ({ ...one, isOwn: ownersOf(one, allLists[at] ?? []) }));

@@ -180,10 +180,13 @@ export class HostRules {
     ];
   }
 
-  /** Whether a place has a listener for HTTPS whose hosts include this one. */
-  hasHttps(name: Hostname, place: ListenAddress): boolean {
+  /** The oldest Gateway with a listener for HTTPS at a place whose hosts include this one. */
+  httpsOver(name: Hostname, place: ListenAddress): Meta | undefined {
     const at = this.listeners.get(this.keyOf(place))?.byName;
-    return coveringNames(name).some((covering) => at?.get(covering)?.some(({ listener }) => listener.protocol === 'HTTPS') === true);
+    const over = coveringNames(name)
+      .slice(1)
+      .flatMap((covering) => at?.get(covering) ?? []);
+    return over.filter(({ listener }) => listener.protocol === 'HTTPS').sort((a, b) => byAge(a.owner, b.owner))[0]?.owner.meta;
   }
 
   /**

@@ -20,7 +20,9 @@ const tlsAt = (port: number, ...objects: readonly Sample[]) => tlsOf('a.test', p
 
 /** The same for clients of another host. */
 function tlsOf(name: string, port: number, ...objects: readonly Sample[]) {
-  const aged = objects.map(([kind, one], at) => [kind, { ...one, metadata: { creationTimestamp: `202${at}-01-01T00:00:00Z` } }] as const);
+  const aged = objects.map(
+    ([kind, one], at) => [kind, { ...one, metadata: { ...one.metadata, creationTimestamp: `202${at}-01-01T00:00:00Z` } }] as const,
+  );
   const of = (wanted: Kind) => aged.flatMap(([kind, one]) => (kind === wanted ? [one] : []));
   const apps = NAMESPACES.map((namespace, at) => serviceOf(`${namespace}/app`, `10.0.0.${at}`));
   const { routes, certificates } = translate(
@@ -65,6 +67,18 @@ function ingress(namespace: string, tls: readonly object[] = [], host = 'a.test'
   const { spec, ...rest } = ingressOf(`${namespace}/web`, host, 'app') as SampleObject & { readonly spec: object };
   return ['ingresses', { ...rest, spec: { ...spec, tls } }];
 }
+/** A route to the namespace's app. `gateway` with its namespace. */
+function routeOf(namespace: string, gateway: string, hostnames?: readonly string[]): Sample {
+  const [of, name] = gateway.split('/');
+  const rules = [{ backendRefs: [{ name: 'app', port: 80 }] }];
+  return ['httpRoutes', { name: `${namespace}/route`, spec: { parentRefs: [{ name, namespace: of }], hostnames, rules } }];
+}
+const TLS = [{ secretName: 'pair' }];
+function forEveryHost(namespace: string, tls: readonly object[], name = 'all'): Sample {
+  const [kind, { spec, ...rest }] = ingress(namespace, tls);
+  const { rules, ...more } = spec as { readonly rules: readonly object[] };
+  return [kind, { ...rest, name: `${namespace}/${name}`, spec: { ...more, rules: rules.map((rule) => ({ ...rule, host: undefined })) } }];
+}
 
 test('the connections for an Ingress’s host are not passed on by a younger Gateway of another namespace if its HTTPS is that of a listener', () => {
   for (const hostname of [undefined, '*.test']) {
@@ -78,7 +92,7 @@ test('the connections for an Ingress’s host are not passed on by a younger Gat
 
 test('clients of a host need the certificates of its own Gateway although a younger one of another namespace has a listener that would pass their connections on', () => {
   const own = requiring(443, gateway('shop', listener('HTTPS', 443), listener('HTTP', 8_080, 'a.test')));
-  const objects = [own, ingress('shop', [{ secretName: 'pair' }])];
+  const objects = [own, ingress('shop', TLS)];
   assert.equal(tlsAt(443, ...objects).requires, 'shop');
   for (const hostname of ['a.test', '*.test']) {
     const found = tlsAt(443, ...objects, gateway('odd', listener('TLS', 443, hostname)));
@@ -105,12 +119,7 @@ test('an Ingress’s host keeps the certificate that it has by an older listener
 });
 
 test('an Ingress’s host keeps the certificate of an Ingress of its namespace for every host beside a younger Gateway', () => {
-  const [kind, { spec, ...rest }] = ingress('shop', [{ secretName: 'pair' }]);
-  const { rules, ...more } = spec as { readonly rules: readonly object[] };
-  const forAll: Sample = [
-    kind,
-    { ...rest, name: 'shop/all', spec: { ...more, rules: rules.map((rule) => ({ ...rule, host: undefined })) } },
-  ];
+  const forAll = forEveryHost('shop', TLS);
   const odd = gateway('odd', listener('HTTPS', 8_443, 'a.test'));
   assert.equal(tlsAt(443, ingress('shop'), forAll, odd).presents, 'shop');
   assert.equal(tlsAt(443, ingress('infra'), forAll, odd).presents, 'odd');
@@ -125,4 +134,37 @@ test('a Gateway of another namespace with a listener for a wildcard, or for ever
     assert.equal(tlsAt(443, named, odd).requires, 'odd');
     assert.equal(tlsAt(443, named, ingress('odd'), odd).requires, 'odd');
   }
+});
+
+test('a younger listener for HTTPS over an Ingress’s host takes no connections that are passed on', () => {
+  const passing = gateway('infra', listener('TLS', 443, 'a.test'));
+  for (const hostname of [undefined, '*.test'])
+    assert.equal(tlsAt(443, ingress('shop'), passing, gateway('odd', listener('HTTPS', 443, hostname))).isPassedOn, true);
+  const ending = gateway('shop', listener('HTTPS', 443, 'a.test'));
+  assert.equal(tlsAt(443, ingress('infra'), ending, passing).isPassedOn, false, 'nor does a younger one that passes them on take others');
+});
+
+test('an Ingress’s host has the certificate of a younger Gateway if the one for every host is not presented', () => {
+  const shop = gateway('shop', listener('HTTPS', 443, 'a.test'));
+  const lost = forEveryHost('infra', TLS, 'late');
+  assert.equal(tlsAt(443, forEveryHost('infra', []), ingress('infra'), shop, lost).presents, 'shop', 'its path is taken');
+  const odd = gateway('odd', listener('HTTPS', 443, 'a.test'));
+  const every = [gateway('infra', listener('HTTP', 80)), routeOf('infra', 'infra/g1')];
+  assert.equal(tlsAt(443, ...every, forEveryHost('shop', TLS), ingress('shop'), odd).presents, 'odd', 'a Gateway owns every host');
+});
+
+test('a certificate for every host is not presented for an older host below its wildcard because of an Ingress for the wildcard', () => {
+  for (const wild of [[], [ingress('infra', [], '*.test')]])
+    assert.equal(tlsAt(443, ingress('odd'), forEveryHost('infra', TLS), ...wild).presents, null);
+});
+
+test('an Ingress that is refused takes no host from a listener that requires client certificates', () => {
+  const [named, odd] = [
+    gateway('shop', listener('HTTP', 8_080, 'a.test')),
+    requiring(443, gateway('odd', listener('HTTPS', 443, '*.test'))),
+  ];
+  const [kind, sample] = ingress('infra');
+  const refused: Sample = [kind, { ...sample, metadata: { annotations: { 'sluice.dev/ip_filter': 'allow nobody' } } }];
+  for (const others of [[], [refused]])
+    assert.equal(tlsAt(443, named, odd, routeOf('odd', 'odd/g1', ['*.test']), ...others).requires, 'odd');
 });

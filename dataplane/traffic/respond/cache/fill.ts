@@ -5,7 +5,7 @@ import { matchesAny } from './conditions.ts';
 import type { FillBlock } from './fill-block.ts';
 import { headOf, updated, validatorsOf } from './freshness.ts';
 import { GrowingBody } from './growing-body.ts';
-import { answersAlso, entryOf, type ReceivedHead, storingFor, validatedEntry } from './new-entry.ts';
+import { answersAlso, entryOf, isFor, type ReceivedHead, storingFor, validatedEntry } from './new-entry.ts';
 import { type CacheLookup, Reader } from './reader.ts';
 import { fetchRequest, isPersonal } from './request.ts';
 import { type CacheResponse, readResponse, variantOf } from './response.ts';
@@ -78,15 +78,9 @@ export class Fill implements AnswerSink {
 
   /** Whether a request that has found `stale` can wait, or read what has arrived. */
   accepts(stale: StoredResponse | null, wanted: CacheLookup): boolean {
-    const { received: head, growing: body } = this;
-    const { x, request } = wanted;
     if (this.background || this.concluding) return false;
     if (this.mode === 'waiting') return this.stale === stale && !this.hasFewerHops(wanted);
-    if (this.mode !== 'storing' || head === null || body?.stored !== true || request.control.has('no-cache')) return false;
-    const { storing, response } = head;
-    if (storing.lifetime === 0 || storing.noCache || request.range !== null) return false;
-    if (!storing.shared && isPersonal(request)) return false;
-    return variantOf(x.upstreamFields, response.vary) === this.variant;
+    return this.mode === 'storing' && this.received !== null && this.growing?.stored === true && isFor(this.received, this.variant, wanted);
   }
 
   join(wanted: CacheLookup): void {

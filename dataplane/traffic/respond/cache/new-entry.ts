@@ -76,6 +76,13 @@ export const validatedEntry = (
   fields,
 });
 
+/** Whether a response that is being stored is for this request, too. `variant`: what the request that caused it has in the fields of Vary. */
+export function isFor({ storing, response }: ReceivedHead, variant: string, { x, request }: CacheLookup): boolean {
+  if (request.control.has('no-cache') || request.range !== null) return false;
+  if (storing.lifetime === 0 || storing.noCache || (!storing.shared && isPersonal(request))) return false;
+  return variantOf(x.upstreamFields, response.vary) === variant;
+}
+
 /** How the response to this request may be used; null if it must not be stored. */
 export function storingFor({ x, request }: CacheLookup, response: CacheResponse, { rules, parts, tools }: FillBlock): Storing | null {
   const target = parts === null ? x.target : parts.targetOf(x.target);

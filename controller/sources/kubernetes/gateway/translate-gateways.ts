@@ -67,7 +67,7 @@ export function translateGateways(
   snapshot: GatewaySnapshot & { readonly services: ReadonlyMap<string, Service> },
   backends: Backends,
   map: PortMap,
-  others: ReadonlyMap<string, OtherOwner>,
+  othersBeside: (listeners: readonly BoundListener[]) => ReadonlyMap<string, OtherOwner>,
   shared: ReadonlySet<string>,
 ): GatewayTranslation {
   const classes = [...snapshot.gatewayClasses.values()].filter(({ controller }) => controller === GATEWAY_CONTROLLER);
@@ -84,6 +84,7 @@ export function translateGateways(
     }),
     map,
   );
+  const others = othersBeside(bound.flatMap(({ listeners }) => listeners));
   const parents = new Map(bound.flatMap((one) => parentsOfGateway(one)));
 
   const policies = new BackendPolicies(snapshot, grants);
@@ -119,7 +120,10 @@ export function translateGateways(
       const other = others.get(domainOf(name));
       if (other === undefined) return rules.namingHttps(name, place);
       // Without a setting for HTTPS, it has that by listeners for HTTPS, with their certificates, since these are there.
-      const over = other.https.get(other.meta.namespace) ? other.meta : rules.httpsOver(name, place);
+      const over =
+        other.https.get(other.meta.namespace) || rules.hasHttpsOf(other.meta.namespace, name, place)
+          ? other.meta
+          : rules.httpsOver(name, place);
       const createdAt = over === undefined || over.createdAt < other.meta.createdAt ? other.meta.createdAt : over.createdAt;
       return [...(over ? [{ meta: { ...other.meta, createdAt }, bound: null }] : []), ...rules.namingHttps(name, place)];
     },

@@ -5,6 +5,7 @@ import { ProblemList } from '../../problem-list.ts';
 import { createRouteReader } from '../../route-reader.ts';
 import type { UndatedProblem } from '../../source.ts';
 import type { OtherOwner } from '../gateway/hosts/gateway-hosts.ts';
+import type { BoundListener } from '../gateway/listeners.ts';
 import { gatewayProblems, gatewayReadings } from '../gateway/status/gateway-readings.ts';
 import { type GatewayTranslation, translateGateways } from '../gateway/translate-gateways.ts';
 import type { Ingress } from '../objects/ingress.ts';
@@ -30,7 +31,7 @@ export function translate(snapshot: ClusterSnapshot): ClusterTranslation {
   const backends = new Backends(snapshot);
   const { requests, lastGood } = requestsOf(snapshot, backends);
   const claimed = new Set<string>(requests.flatMap(({ claims }) => claims.map(({ host }) => host)));
-  const gateways = translateGateways(snapshot, backends, snapshot.portMap, oldestOf(requests, snapshot), claimed);
+  const gateways = translateGateways(snapshot, backends, snapshot.portMap, (listeners) => oldestOf(requests, snapshot, listeners), claimed);
   const problems = [...requests.flatMap((request) => request.problems), ...gatewayProblems(gateways)];
   const hosts = new HostClaims(gateways.hosts);
   for (const { claims, isRefused } of requests)
@@ -93,8 +94,8 @@ const NO_HTTPS = { kind: 'off' } as const;
  * The oldest object that claims a host, by host, and the namespaces of all that do. `requests` has the oldest first. The certificate for
  * every host counts as a setting for HTTPS of the hosts that it is presented for.
  */
-function oldestOf(requests: readonly Request[], snapshot: ClusterSnapshot): Map<string, OtherOwner> {
-  const isCovered = coveredByDefault(requests, snapshot);
+function oldestOf(requests: readonly Request[], snapshot: ClusterSnapshot, listeners: readonly BoundListener[]): Map<string, OtherOwner> {
+  const isCovered = coveredByDefault(requests, snapshot, listeners);
   const oldest = new Map<string, { readonly meta: Meta; readonly https: Map<string, boolean> }>();
   for (const { claims, owner, isRefused } of requests)
     for (const { host, https } of isRefused ? [] : claims) {
@@ -109,7 +110,8 @@ function oldestOf(requests: readonly Request[], snapshot: ClusterSnapshot): Map<
 /** For which hosts of which namespaces the certificate of the Ingress for every host is presented. */
 function coveredByDefault(
   requests: readonly Request[],
-  { secrets, gateways }: ClusterSnapshot,
+  { secrets }: ClusterSnapshot,
+  listeners: readonly BoundListener[],
 ): (host: Domain, namespace: string) => boolean {
   const claims = requests.flatMap(({ claims, isRefused }) => (isRefused ? [] : claims)).filter(({ host }) => host === CATCH_ALL);
   const pathOf = ({ path }: PathClaim): string => (path.kind === 'default' ? '' : `${path.kind} ${path.path}`);
@@ -119,9 +121,10 @@ function coveredByDefault(
   if (owner === undefined) return () => false;
   const { namespace } = owner.meta;
   const isOlderForeign = (meta: Meta): boolean => meta.namespace !== namespace && byAge({ meta }, owner) < 0;
-  // Then that owns every host, and the certificate is not presented.
-  for (const { meta, listeners } of gateways.values())
-    if (isOlderForeign(meta) && listeners.some(({ hostname }) => hostname === null)) return () => false;
+  const isForAll = ({ isServed, listener }: BoundListener): boolean =>
+    isServed && listener.hostname === null && listener.protocol !== 'TLS';
+  // Then its Gateway owns every host, and the certificate is not presented.
+  if (listeners.some((bound) => isForAll(bound) && isOlderForeign(bound.owner.meta))) return () => false;
   const https = deciding.find((claim) => claim.owner.meta.namespace === namespace && claim.https.kind !== 'off')?.https;
   const secret = https?.kind === 'secret' ? secrets.get(`${https.namespace}/${https.secret}`) : undefined;
   const certificate = secret && readSecret(secret);

@@ -180,6 +180,13 @@ export class HostRules {
     ];
   }
 
+  /** Whether a namespace has a listener for HTTPS at a place whose hosts include this one. */
+  hasHttpsOf(namespace: string, name: Hostname, place: ListenAddress): boolean {
+    const at = this.listeners.get(this.keyOf(place))?.byName;
+    const isOne = ({ listener, owner }: BoundListener) => listener.protocol === 'HTTPS' && owner.meta.namespace === namespace;
+    return coveringNames(name).some((covering) => at?.get(covering)?.some(isOne) === true);
+  }
+
   /** The oldest Gateway with a listener for HTTPS at a place whose hosts include this one. */
   httpsOver(name: Hostname, place: ListenAddress): Meta | undefined {
     const at = this.listeners.get(this.keyOf(place))?.byName;

@@ -153,6 +153,21 @@ test('an Ingress’s host has the certificate of a younger Gateway if the one fo
   assert.equal(tlsAt(443, ...every, forEveryHost('shop', TLS), ingress('shop'), odd).presents, 'odd', 'a Gateway owns every host');
 });
 
+test('an Ingress’s host keeps the certificate of an Ingress of its namespace for every host beside Gateways that serve no other host', () => {
+  const odd = gateway('odd', listener('HTTPS', 443, 'a.test'));
+  const [kind, sample] = gateway('infra', listener('HTTP', 80));
+  const foreign: Sample = [kind, { ...sample, spec: { ...(sample.spec as object), gatewayClassName: 'other' } }];
+  for (const other of [foreign, gateway('infra', listener('TLS', 443))])
+    assert.equal(tlsAt(443, other, forEveryHost('shop', TLS), ingress('shop'), odd).presents, 'shop');
+});
+
+test('the namespace of an Ingress’s host takes its connections back by a listener that ends TLS', () => {
+  for (const hostname of ['a.test', '*.test', undefined]) {
+    const own = gateway('shop', listener('HTTPS', 443, hostname));
+    assert.equal(tlsAt(443, ingress('shop'), gateway('odd', listener('TLS', 443, 'a.test')), own).isPassedOn, false, String(hostname));
+  }
+});
+
 test('a certificate for every host is not presented for an older host below its wildcard because of an Ingress for the wildcard', () => {
   for (const wild of [[], [ingress('infra', [], '*.test')]])
     assert.equal(tlsAt(443, ingress('odd'), forEveryHost('infra', TLS), ...wild).presents, null);

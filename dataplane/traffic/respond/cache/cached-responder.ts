@@ -1,4 +1,5 @@
 import type { CacheSpec } from '../../../../shared/policy/cache/cache.ts';
+import { MAX_HOPS } from '../../codec/hops.ts';
 import { fieldsIn, withoutFields } from '../../codec/http1/kept-lines.ts';
 import { answer } from '../../exchange/answer.ts';
 import type { Exchange } from '../../exchange/exchange.ts';
@@ -139,6 +140,8 @@ export class CachedResponder implements Responder, FillBlock {
   }
 
   private fetch(key: string, wanted: CacheLookup, stale: StoredResponse | null): void {
+    // It is refused there, and nobody must wait for that.
+    if (wanted.x.hops > MAX_HOPS) return this.forward(wanted.x);
     const under = this.tools.store.underWay(key, wanted.x);
     if (under instanceof Fill) {
       if (under.accepts(stale, wanted)) return under.join(wanted);

@@ -208,3 +208,17 @@ test('clients behind another proxy wait for each other’s request, although a c
   const bodies = await Promise.all(clients.map(async (client) => (await client.readAnswer()).body));
   assert.deepEqual(bodies, ['response 0', 'response 1', 'response 1', 'response 1', 'response 1']);
 });
+
+test('a request that has come round too often takes no place from one that others wait for', async () => {
+  using upstream = await UpstreamFixture.start();
+  using proxy = await cachingProxy({ ...site('a.test', upstream), cache: {} });
+  const first = await proxy.connect();
+  first.send(get());
+  const { wire } = await upstream.nextRequest();
+  assert.equal((await proxy.request(get('/', 'Sluice-Hops: 999\r\n'))).line, 'HTTP/1.1 508 Loop Detected');
+  const second = await proxy.connect();
+  second.send(get());
+  await eventually('both to be under way', () => proxy.ledger.inFlight.total() === 2);
+  wire.send(ok('once', 'Cache-Control: max-age=60\r\n'));
+  for (const client of [first, second]) assert.equal((await client.readAnswer()).body, 'once');
+});

@@ -39,7 +39,7 @@ const MAX_UNREADABLE = 100;
  */
 const UNREACHED_RETRY_MS = 250;
 
-/** How long an engine that was away may take until it is listed (ms), before it counts as one that restarts. */
+/** How long an engine that is reached may take to respond (ms), before it counts as one that restarts. */
 const SILENT_MS = 1_000;
 
 /** How long the end of a time is waited with for others (ms). */
@@ -129,6 +129,7 @@ export function createDockerSource({ settings, clock, random, log, translate = t
   };
 
   /** An engine that ends has told all its containers to stop. It reports the end of few of them, and they get other addresses. */
+  let cancelLate = (): void => undefined;
   const leaveOutStopping = () => leaveOut(draining.ids(), 'a container was told to stop before the engine went away');
 
   const reflector = new Reflector({
@@ -141,6 +142,7 @@ export function createDockerSource({ settings, clock, random, log, translate = t
       return shared.kind === 'networks' && shared.dataplanes.has(id);
     },
     changed: publishOnce,
+    opened: () => cancelLate(),
     synced: () => {
       if (!isListed) log.info({ engine: engine.where, containers: store.size }, 'containers are discovered');
       // Another container may have the address of one by now.
@@ -166,11 +168,12 @@ export function createDockerSource({ settings, clock, random, log, translate = t
     while (!signal.aborted) {
       const began = clock.monotonic();
       // Where systemd holds the socket, an engine that restarts is reached, but does not respond.
-      const cancelLate = clock.after(SILENT_MS, leaveOutStopping);
+      cancelLate = clock.after(SILENT_MS, leaveOutStopping);
       try {
         await reflector.runSession(signal);
         backoff.reset();
       } catch (error) {
+        cancelLate();
         if (signal.aborted) break;
         if (!(error instanceof EngineFailure)) throw error;
         if (clock.monotonic() - began >= LASTING_MS) backoff.reset();
@@ -181,14 +184,13 @@ export function createDockerSource({ settings, clock, random, log, translate = t
           emitSnapshot(failure);
         }
         isListed = false;
-        if (error.isUnreached && !error.isOfRequest) leaveOutStopping();
+        if (error.isUnreached && !error.isForbidden) leaveOutStopping();
         await sleep(clock, error.isUnreached ? UNREACHED_RETRY_MS : backoff.next(), signal);
-      } finally {
-        cancelLate();
       }
     }
     emit = undefined;
     isListed = false;
+    cancelLate();
     draining.stop();
     retained.stop();
     cancelSoon?.();

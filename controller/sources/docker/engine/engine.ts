@@ -81,7 +81,7 @@ export function createEngine(address: EngineAddress, clock: Clock): Engine {
       } catch (error) {
         stop();
         throw error instanceof EngineFailure
-          ? new EngineFailure(error.message, { isOfRequest: error.isOfRequest, isUnreached: true })
+          ? new EngineFailure(error.message, { isOfRequest: error.isOfRequest, isForbidden: error.isForbidden, isUnreached: true })
           : error;
       } finally {
         signal?.removeEventListener('abort', stop);

@@ -32,6 +32,8 @@ export type ReflectorOptions = {
   readonly isDataplane: (id: string) => boolean;
   /** The store or the set of draining containers changed; called at once if a target was lost. `isLoss`: it was, with its address. */
   readonly changed: (isLoss?: boolean) => void;
+  /** The engine responds. */
+  readonly opened: () => void;
   /** The engine responds, and its state is fully known. */
   readonly synced: () => void;
 };
@@ -82,6 +84,7 @@ export class Reflector {
     const { engine, clock } = this.options;
     try {
       const session = await engine.open(signal);
+      this.options.opened();
       const over = new AbortController();
       const end = () => over.abort();
       const cancel = clock.after(RESYNC_MS, end);

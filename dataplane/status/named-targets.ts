@@ -15,8 +15,10 @@ export const UNCONFIRMED = 'unconfirmed';
 export type RouteView = {
   readonly state: string;
   readonly check: HealthCheck | null;
-  /** Whether its pool may send it no requests although it is in rotation, and therefore never try it. */
-  readonly isSpare: boolean;
+  /** Whether its weight is 0: it gets no requests, and is never tried. */
+  readonly isUnused: boolean;
+  /** With `lb_policy first`, the members of its pool, of which it gets requests only if none of as many as `count` serves; null otherwise. */
+  readonly before: { readonly members: readonly PoolTarget[]; readonly count: number } | null;
 };
 
 /** A target with the domains that use it and their distinct views of it. */
@@ -56,7 +58,12 @@ export class TargetIndex {
     const others = [...mirrors, ...(route.tls_passthrough ?? []).map(() => 'tls_passthrough')];
     // Then the mirrors, and the pools of connections that are passed through.
     const pools = poolsIn(route).flatMap((pool, index) => {
-      const members = viewsIn(pool, route, unconfirmed).map((seen) => addTarget(this.targets, route.domain, seen));
+      const members: PoolTarget[] = [];
+      const isInOrder = pool.lb_policy?.policy === 'first';
+      for (const seen of viewsIn(pool, route, unconfirmed)) {
+        const before = isInOrder ? { members, count: members.length } : null;
+        members.push(addTarget(this.targets, route.domain, seen, before, index));
+      }
       return members.length === 0
         ? []
         : [{ path: index < paths.length ? (paths[index] ?? null) : (others[index - paths.length] ?? null), members }];
@@ -73,22 +80,27 @@ export function indexTargets(routes: readonly OwnedRoute[]): TargetIndex {
   return index;
 }
 
-type SeenTarget = RouteView & Pick<NamedTarget, 'address' | 'tls' | 'id' | 'transport'>;
+type SeenTarget = Omit<RouteView, 'before'> & Pick<NamedTarget, 'address' | 'tls' | 'id' | 'transport'>;
 type Pool = ReturnType<typeof poolsIn<RouteSpec['upstreams'][number]>>[number];
 
-function viewsIn({ upstreams, tls, transport, health, lb_policy }: Pool, route: RouteSpec, unconfirmed: boolean): SeenTarget[] {
+function viewsIn({ upstreams, tls, transport, health }: Pool, route: RouteSpec, unconfirmed: boolean): SeenTarget[] {
   const name = transportName(transport);
-  return upstreams.map((upstream, index): SeenTarget => {
+  return upstreams.map((upstream): SeenTarget => {
     const { address, id = null } = upstream;
-    const isSpare = upstream.weight === 0 || (lb_policy?.policy === 'first' && index > 0);
-    const target = { address, tls, id, transport: name, isSpare };
+    const target = { address, tls, id, transport: name, isUnused: upstream.weight === 0 };
     if (unconfirmed && id !== null) return { ...target, state: UNCONFIRMED, check: null };
     return { ...target, state: upstream.state, check: activeCheck(route.domain, upstream, tls, health, transport) };
   });
 }
 
-function addTarget(known: Map<string, NamedTarget>, domain: string, seen: SeenTarget): PoolTarget {
-  const { address, tls, id, transport, state, check, isSpare } = seen;
+function addTarget(
+  known: Map<string, NamedTarget>,
+  domain: string,
+  seen: SeenTarget,
+  before: RouteView['before'],
+  pool: number,
+): PoolTarget {
+  const { address, tls, id, transport, state, check, isUnused } = seen;
   const name = targetName(address, tls, id, transport);
   let target = known.get(name);
   if (target === undefined) {
@@ -105,8 +117,8 @@ function addTarget(known: Map<string, NamedTarget>, domain: string, seen: SeenTa
     };
     known.set(name, target);
   }
-  const key = `${state} ${isSpare} ${check?.name ?? ''}`;
-  const view = target.views.get(key) ?? { state, check, isSpare };
+  const key = `${state} ${isUnused} ${before === null ? '' : `${domain} ${pool}`} ${check?.name ?? ''}`;
+  const view = target.views.get(key) ?? { state, check, isUnused, before };
   target.views.set(key, view);
   if (target.counted !== domain) {
     target.counted = domain;

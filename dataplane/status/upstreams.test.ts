@@ -80,19 +80,21 @@ test('a target that passes its health check is in rotation as soon as it has bee
   assert.equal(upstreams.find(ONE, false)?.healthy, true);
 });
 
-test('a target that its pool may never try, as the first one serves or its weight is 0, is in rotation once it has been out for long enough', async () => {
-  for (const [policy, weight] of [
-    [{ policy: 'first' }, 1],
-    [null, 0],
-  ] as const) {
-    const { fixture, upstreams, clock, fail } = await start();
-    using _ = fixture;
-    const both = [{ address: ONE }, { address: TWO, weight }];
-    await fixture.table.post(routeOf('a.test', ONE, { upstreams: both, lb_policy: policy }));
-    for (const address of [ONE, TWO]) fail(address);
-    clock.pass(11_000);
-    assert.deepEqual([upstreams.find(ONE, false)?.healthy, upstreams.find(TWO, false)?.healthy], [false, true]);
-  }
+test('a target that gets no requests is in rotation once it has been out for long enough: nothing tries it', async () => {
+  const { fixture, upstreams, targets, clock, fail } = await start();
+  using _ = fixture;
+  const healthy = () => [ONE, TWO].map((address) => upstreams.find(address, false)?.healthy);
+  await fixture.table.post(routeOf('a.test', ONE, { upstreams: [{ address: ONE }, { address: TWO, weight: 0 }] }));
+  for (const address of [ONE, TWO]) fail(address);
+  clock.pass(11_000);
+  assert.deepEqual(healthy(), [false, true]);
+  const inOrder = { upstreams: [{ address: ONE }, { address: TWO }], lb_policy: { policy: 'first' } as const };
+  await fixture.table.post(routeOf('a.test', ONE, inOrder));
+  assert.deepEqual(healthy(), [false, false], 'a request would try both');
+  targets.succeeded(targets.find(targetKey(ONE, false)), clock.now());
+  assert.deepEqual(healthy(), [true, true], 'all requests go to the first');
+  fail(ONE);
+  assert.deepEqual(healthy(), [false, false], 'the next one tries the second');
 });
 
 test('a change is one for all clients unless a target was out for one client only', async () => {

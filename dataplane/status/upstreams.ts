@@ -169,13 +169,26 @@ export class Upstreams {
     const [slot, now] = [targets.find(target.key), clock.now()];
     if (slot < 0) return null;
     const isOut = targets.ejected(slot, now);
-    const isTriedNext = views.every(({ check }) => check === null) && views.some(({ isSpare }) => !isSpare);
+    const isTriedNext = views.every(({ check }) => check === null) && views.some((view) => this.mayBeTried(view));
     if (!isOut && !(isTriedNext && targets.untried(slot, now))) return null;
     const failures = targets.failures(slot);
     // None if its rate of errors took it out.
     const count = failures === 0 ? [] : [`${failures} in a row${targets.failsOneClient(slot) ? ", all of one client's requests" : ''}`];
     const details = [...count, ...(isOut ? [] : ['the next request tries it'])].join('; ');
     return `${this.reasons.get(nameOf(target))?.reason ?? 'it failed'}${details === '' ? '' : ` (${details})`}`;
+  }
+
+  /** Whether a request tries it, once it has been out for long enough. */
+  private mayBeTried({ isUnused, before }: RouteView): boolean {
+    return !isUnused && before?.members.slice(0, before.count).some((member) => this.serves(member)) !== true;
+  }
+
+  /** Whether it is known to work. */
+  private serves({ target, view }: PoolTarget): boolean {
+    const { targets, clock } = this.tools;
+    const [slot, now] = [targets.find(target.key), clock.now()];
+    if (slot >= 0 && (targets.ejected(slot, now) || (view.check === null && targets.untried(slot, now)))) return false;
+    return outOfRotationReasonFor(view, (check) => this.tools.health.reason(check.name)) === null;
   }
 
   private status(target: NamedTarget): UpstreamStatus {

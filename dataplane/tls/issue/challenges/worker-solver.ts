@@ -19,7 +19,7 @@ export class WorkerSolver implements ChallengeSolver {
   private readonly tools: WorkerSolverTools;
   private readonly active = new Map<string, PublishedChallenge>();
   private foreign: readonly PublishedChallenge[] = [];
-  /** The answers for others, by token; null if there can't be one. Each may be a new key with its certificate, so it is made once. */
+  /** The answers for others, by `keyOf`; null if there can't be one. Each may be a new key with its certificate, so it is made once. */
   private answers: ReadonlyMap<string, Promise<PublishedChallenge | null>> = new Map();
   /** The tokens that `foreign` is, or will be, about. */
   private foreignTokens: readonly SharedToken[] = [];
@@ -46,7 +46,8 @@ export class WorkerSolver implements ChallengeSolver {
 
   private async answerForOthers(tokens: readonly SharedToken[]): Promise<void> {
     this.foreignTokens = tokens;
-    this.answers = new Map(tokens.map((shared) => [shared.token, this.answers.get(shared.token) ?? this.answerFor(shared)]));
+    // An authority may give a token to challenges of several types.
+    this.answers = new Map(tokens.map((shared) => [keyOf(shared), this.answers.get(keyOf(shared)) ?? this.answerFor(shared)]));
     const answers = await Promise.all(this.answers.values());
     // Others may have been found meanwhile.
     if (this.foreignTokens !== tokens) return;
@@ -91,6 +92,8 @@ export class WorkerSolver implements ChallengeSolver {
     return this.tools.publisher.publish({ challenges: [...this.foreign, ...this.active.values()] });
   }
 }
+
+const keyOf = (shared: SharedToken): string => JSON.stringify(shared);
 
 async function toPublished({ token, keyAuthorization, name }: SharedToken): Promise<PublishedChallenge> {
   return name === undefined ? { token, keyAuthorization } : { name, ...(await tlsAlpnCertificate(name, keyAuthorization)) };

@@ -41,7 +41,7 @@ function isUsual(address: AdminAddress, env: Environment): boolean {
   if (address.kind === 'unix') {
     const named = env[variableOf('admin-socket')];
     // Without a path, the variable says that the default socket is open.
-    const path = named?.includes('/') ? resolve(named) : named && DEFAULT_ADMIN_SOCKET;
+    const path = named?.includes('/') ? resolve(named) : named && named !== '0' ? DEFAULT_ADMIN_SOCKET : undefined;
     return USUAL_SOCKETS.includes(address.path) && address.path !== path;
   }
   return !env[variableOf('admin-listen')];

@@ -25,6 +25,9 @@ const PER_TURN = 250;
 /** How many pools in trouble are reported: if there are more, they probably share a cause. */
 const MAX_POOLS = 500;
 
+/** How many of the targets before one are looked at, since a pool may have thousands. */
+const MAX_BEFORE = 100;
+
 type UpstreamsTools = {
   readonly table: LiveTable;
   readonly targets: Targets;
@@ -169,8 +172,8 @@ export class Upstreams {
     const [slot, now] = [targets.find(target.key), clock.now()];
     if (slot < 0) return null;
     const isOut = targets.ejected(slot, now);
-    const isTriedNext = views.every(({ check }) => check === null) && views.some((view) => this.mayBeTried(view));
-    if (!isOut && !(isTriedNext && targets.untried(slot, now))) return null;
+    const isTriedNext = () => views.every(({ check }) => check === null) && views.some((view) => this.mayBeTried(view));
+    if (!isOut && !(targets.untried(slot, now) && isTriedNext())) return null;
     const failures = targets.failures(slot);
     // None if its rate of errors took it out.
     const count = failures === 0 ? [] : [`${failures} in a row${targets.failsOneClient(slot) ? ", all of one client's requests" : ''}`];
@@ -180,7 +183,8 @@ export class Upstreams {
 
   /** Whether a request tries it, once it has been out for long enough. */
   private mayBeTried({ isUnused, before }: RouteView): boolean {
-    return !isUnused && before?.members.slice(0, before.count).some((member) => this.serves(member)) !== true;
+    if (isUnused) return false;
+    return before?.members.slice(0, Math.min(before.count, MAX_BEFORE)).some((member) => this.serves(member)) !== true;
   }
 
   /** Whether it is known to work. */

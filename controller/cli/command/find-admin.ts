@@ -20,6 +20,9 @@ type Environment = Readonly<Record<string, string | undefined>>;
 /** The addresses to try, and the state directory that the user has named; null if it is only the usual one. */
 export type Places = { readonly addresses: readonly AdminAddress[]; readonly stateDir: string | null };
 
+/** How the environment says that a data plane has no socket. */
+const NO_SOCKET: ReadonlySet<string> = new Set(['0', 'false']);
+
 const USUAL_SOCKETS = [DEPLOYED_ADMIN_SOCKET, DEFAULT_ADMIN_SOCKET];
 
 /**
@@ -41,7 +44,7 @@ function isUsual(address: AdminAddress, env: Environment): boolean {
   if (address.kind === 'unix') {
     const named = env[variableOf('admin-socket')];
     // Without a path, the variable says that the default socket is open.
-    const path = named?.includes('/') ? resolve(named) : named && named !== '0' ? DEFAULT_ADMIN_SOCKET : undefined;
+    const path = named?.includes('/') ? resolve(named) : named && !NO_SOCKET.has(named) ? DEFAULT_ADMIN_SOCKET : undefined;
     return USUAL_SOCKETS.includes(address.path) && address.path !== path;
   }
   return !env[variableOf('admin-listen')];

@@ -95,6 +95,9 @@ test('a target that gets no requests is in rotation once it has been out for lon
   assert.deepEqual(healthy(), [true, true], 'all requests go to the first');
   fail(ONE);
   assert.deepEqual(healthy(), [false, false], 'the next one tries the second');
+  targets.succeeded(targets.find(targetKey(ONE, false)), clock.now());
+  await fixture.table.post(routeOf('a.test', ONE, { ...inOrder, upstreams: [{ address: ONE, weight: 0 }, { address: TWO }] }));
+  assert.deepEqual(healthy(), [true, false], 'the first gets none');
 });
 
 test('a change is one for all clients unless a target was out for one client only', async () => {

@@ -187,8 +187,9 @@ export class Upstreams {
     return before?.members.slice(0, Math.min(before.count, MAX_BEFORE)).some((member) => this.serves(member)) !== true;
   }
 
-  /** Whether it is known to work. */
+  /** Whether it gets requests, and is known to work. */
   private serves({ target, view }: PoolTarget): boolean {
+    if (view.isUnused) return false;
     const { targets, clock } = this.tools;
     const [slot, now] = [targets.find(target.key), clock.now()];
     if (slot >= 0 && (targets.ejected(slot, now) || (view.check === null && targets.untried(slot, now)))) return false;

@@ -19,6 +19,13 @@ async function unreading(proxy: ProxyFixture, responses: number): Promise<Frames
   return client;
 }
 
+/** From now on, until the test ends, other clients leave twice as much unread as all may. */
+function othersLeaveTooMuch(t: TestContext): void {
+  const others = new UnreadShare(0);
+  others.count(2 * LIMIT);
+  t.after(() => others.count(0));
+}
+
 async function lost(client: Frames): Promise<number[]> {
   await client.answered();
   return client.received.filter(({ type }) => type === FRAME.reset).map(({ stream }) => stream);
@@ -38,9 +45,7 @@ test('while clients leave too much unread, one that reads nothing keeps one resp
   using one = await unreading(proxy, 1);
   await pass(proxy, 5);
   assert.deepEqual(await lost(many), [], 'there is room');
-  const others = new UnreadShare(0);
-  others.count(2 * LIMIT);
-  t.after(() => others.count(0));
+  othersLeaveTooMuch(t);
   await pass(proxy, 3);
   assert.deepEqual(await lost(many), [19, 17, 15, 13, 11, 9, 7, 5, 3]);
   assert.deepEqual(await lost(one), []);
@@ -58,9 +63,7 @@ test('what waits until a request has ended counts as unread', async (t) => {
     wire.send(ok('x'.repeat(SIZE)));
   }
   await eventually('the exchanges to be over', () => proxy.ledger.inFlight.total() === 0);
-  const others = new UnreadShare(0);
-  others.count(2 * LIMIT);
-  t.after(() => others.count(0));
+  othersLeaveTooMuch(t);
   await pass(proxy, 3);
   assert.deepEqual(await lost(client), [19, 17, 15, 13, 11, 9, 7, 5, 3]);
 });
@@ -91,9 +94,7 @@ for (const [missing, which] of [
     using client = await uploading(proxy, missing);
     await pass(proxy, 3);
     assert.deepEqual(await lost(client), [], 'there is room');
-    const others = new UnreadShare(0);
-    others.count(2 * LIMIT);
-    t.after(() => others.count(0));
+    othersLeaveTooMuch(t);
     await pass(proxy, 3);
     assert.deepEqual(await lost(client), [19, 17, 15, 13, 11, 9, 7, 5, 3]);
     assert.deepEqual(new Set(failuresIn(proxy)), new Set(['left_held']));
@@ -111,9 +112,7 @@ test('a download whose client pauses goes on beside an older request that waits 
   await wire.readHead();
   wire.send(ok('x'.repeat(10 * SIZE)));
   await client.until('the head', () => client.status(3) === 200);
-  const others = new UnreadShare(0);
-  others.count(2 * LIMIT);
-  t.after(() => others.count(0));
+  othersLeaveTooMuch(t);
   await pass(proxy, 3);
   assert.deepEqual(await lost(client), []);
 });
@@ -128,9 +127,7 @@ test('requests whose responses have begun are no longer held', async (t) => {
     wire.send('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nx');
   }
   await client.until('the responses', () => client.received.filter(({ type }) => type === FRAME.data).length === 10);
-  const others = new UnreadShare(0);
-  others.count(2 * LIMIT);
-  t.after(() => others.count(0));
+  othersLeaveTooMuch(t);
   await pass(proxy, 3);
   assert.deepEqual(await lost(client), []);
 });
@@ -142,9 +139,7 @@ test('the log says why a response was given up', async (t) => {
   for (const stream of [1, 3]) client.request(stream);
   await client.until('the heads', () => [1, 3].every((stream) => client.status(stream) === 200));
   await whenRead();
-  const others = new UnreadShare(0);
-  others.count(2 * LIMIT);
-  t.after(() => others.count(0));
+  othersLeaveTooMuch(t);
   await pass(proxy, 3);
   assert.deepEqual(await lost(client), [3]);
   assert.deepEqual(failuresIn(proxy), ['left_unread']);

@@ -128,8 +128,8 @@ export function createDockerSource({ settings, clock, random, log, translate = t
     emit(failure);
   };
 
-  /** An engine that ends has told all its containers to stop. It reports the end of few of them, and they get other addresses. */
   let cancelLate = (): void => undefined;
+  /** An engine that ends has told all its containers to stop. It reports the end of few of them, and they get other addresses. */
   const leaveOutStopping = () => leaveOut(draining.ids(), 'a container was told to stop before the engine went away');
 
   const reflector = new Reflector({

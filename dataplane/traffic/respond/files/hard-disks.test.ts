@@ -109,7 +109,7 @@ test('the new file is served if a deployment renames the root after the old one 
   fs.renameSync(next, site);
   disk.release();
   assert.equal((await answer).body, next);
-  assert.equal(openBelow(base), 0);
+  await eventually('the files to be closed', () => openBelow(base) === 0);
 });
 
 for (const [what, change] of [

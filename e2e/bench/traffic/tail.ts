@@ -2,9 +2,10 @@ import { Folder } from '../../testing/dataplane.ts';
 import { nginxUpstream } from '../contenders/nginx.ts';
 import { withCompetitors } from '../contest/competitors.ts';
 import { type Contest, disturbances, entryOf, type Run } from '../contest/contest.ts';
-import { PROXY_CORE, UPSTREAM_CORE } from '../contest/placement.ts';
+import { LOAD_CORE, PROXY_CORE, UPSTREAM_CORE } from '../contest/placement.ts';
 import { inTurns, type LoadShape, rounds, type Timing } from '../contest/rounds.ts';
 import { costOf } from '../contest/sample.ts';
+import { type Stalls, stallRemarks, stallsOf } from '../contest/stalls.ts';
 import { atMost, type Figure, median, shown, spreadOf } from '../figure.ts';
 import { wrk } from '../load/wrk.ts';
 
@@ -21,6 +22,7 @@ const atHalfLoad =
   (secure: boolean) =>
   async (timing: Timing): Promise<Contest[]> => {
     const what = `${secure ? 'TLS, ' : ''}small responses at half of each one's own peak`;
+    const stalls = await stallsOf([PROXY_CORE, LOAD_CORE, UPSTREAM_CORE]);
     using folder = new Folder();
     const upstream = await nginxUpstream(folder, UPSTREAM_CORE);
     try {
@@ -32,7 +34,7 @@ const atHalfLoad =
           connections: Math.max(1, Math.round(((peaks.get(name) ?? 0) / 2) * (PAUSE_MS / 1_000))),
         });
         const runs = await inTurns(competitors, timing, wrk, shapeOf);
-        return [tailOf(what, runs)];
+        return [tailOf(what, runs, stalls)];
       });
     } finally {
       await upstream.stop();
@@ -45,14 +47,14 @@ export const tlsTail = atHalfLoad(true);
 /** The maximum requests per second if the proxy has its core to itself. */
 const peakOf = ({ samples }: Run): number => 1 / median(samples.map(costOf));
 
-/** Compares the 99th percentiles. On a core with other work they are mostly the time that this work takes, so they are not judged. */
-export function tailOf(what: string, runs: readonly Run[]): Contest {
-  const disturbed = disturbances(runs);
-  const remarks =
-    disturbed.length === 0
-      ? []
-      : [...disturbed, 'Requests waited for that, so their times say little about the proxies and are not judged.'];
-  return { what, unit: 'requests', entries: runs.map(entryOf), ratios: ratiosOf(what, runs, disturbed.length === 0), remarks };
+/** Compares the 99th percentiles. Where something else stops the proxies, they are mostly the time that this takes, so they are not judged. */
+export function tailOf(what: string, runs: readonly Run[], stalls: readonly Stalls[]): Contest {
+  const hindrances = [...stallRemarks(stalls), ...disturbances(runs)];
+  const areJudged = hindrances.length === 0;
+  const remarks = areJudged
+    ? []
+    : [...hindrances, 'Requests waited for that, so their times say little about the proxies and are not judged.'];
+  return { what, unit: 'requests', entries: runs.map(entryOf), ratios: ratiosOf(what, runs, areJudged), remarks };
 }
 
 function ratiosOf(what: string, [ours, ...others]: readonly Run[], areJudged: boolean): Figure[] {

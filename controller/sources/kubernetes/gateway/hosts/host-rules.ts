@@ -187,13 +187,18 @@ export class HostRules {
     return coveringNames(name).some((covering) => at?.get(covering)?.some(isOne) === true);
   }
 
-  /** The oldest Gateway with a listener for HTTPS at a place whose hosts include this one. */
+  /**
+   * The oldest object with a listener for HTTPS whose certificate a host has at a place: one over it there, or one for it or its wildcard
+   * elsewhere, since a certificate for a name is presented at every place.
+   */
   httpsOver(name: Hostname, place: ListenAddress): Meta | undefined {
-    const at = this.listeners.get(this.keyOf(place))?.byName;
-    const over = coveringNames(name)
-      .slice(1)
-      .flatMap((covering) => at?.get(covering) ?? []);
-    return over.filter(({ listener }) => listener.protocol === 'HTTPS').sort((a, b) => byAge(a.owner, b.owner))[0]?.owner.meta;
+    const key = this.keyOf(place);
+    const over = coveringNames(name).slice(1);
+    const certified = name === null ? [] : [name, wildcardOf(name)].filter((one) => one !== undefined);
+    const all = [...this.listeners].flatMap(([at, { byName }]) =>
+      (at === key ? over : certified).flatMap((covering) => byName.get(covering) ?? []),
+    );
+    return all.filter(({ listener }) => listener.protocol === 'HTTPS').sort((a, b) => byAge(a.owner, b.owner))[0]?.owner.meta;
   }
 
   /**

@@ -90,6 +90,20 @@ test('the connections for an Ingress’s host are not passed on by a younger Gat
   }
 });
 
+test('the connections for an Ingress’s host are not passed on by others either if its certificate is that of a listener on another port', () => {
+  for (const owner of ['shop', 'infra'])
+    for (const hostname of ['a.test', '*.test']) {
+      const objects = [ingress('shop'), gateway(owner, listener('HTTPS', 8_443, hostname))] as const;
+      const passing = gateway('odd', listener('TLS', 443, 'a.test'));
+      assert.equal(tlsAt(443, ...objects).presents, owner);
+      assert.equal(tlsAt(443, ...objects, passing).isPassedOn, false, `${owner} ${hostname}`);
+      assert.equal(tlsAt(443, passing, ...objects).isPassedOn, true);
+      assert.equal(tlsAt(443, objects[0], passing, objects[1]).isPassedOn, true, 'it had no HTTPS before');
+    }
+  const [forAll, passing] = [gateway('infra', listener('HTTPS', 8_443)), gateway('odd', listener('TLS', 443, 'a.test'))];
+  assert.equal(tlsAt(443, ingress('shop'), forAll, passing).isPassedOn, true, 'that for every host is for its own port');
+});
+
 test('clients of a host need the certificates of its own Gateway although a younger one of another namespace has a listener that would pass their connections on', () => {
   const own = requiring(443, gateway('shop', listener('HTTPS', 443), listener('HTTP', 8_080, 'a.test')));
   const objects = [own, ingress('shop', TLS)];

@@ -59,7 +59,7 @@ export function withEngine(t: User, clock: Clock = systemClock, translate: (snap
       }
     throw new Error(`not told "${expected}", but ${JSON.stringify(snapshots.map(({ snapshot }) => gist(snapshot)))}`);
   };
-  return { engine, path, source, located: locating(source), log, run, stop, next, snapshots, listen: () => engine.listen(path) };
+  return { engine, path, source, located: locating(source), log, run, stop, stopping, next, snapshots, listen: () => engine.listen(path) };
 }
 
 /** Opens the stream of a data plane, which reports the addresses of its interfaces. */

@@ -1,4 +1,3 @@
-import { aborted } from '../../../../shared/runtime/aborted.ts';
 import { type Clock, sleep } from '../../../../shared/runtime/clock.ts';
 import type { ContainerSummary } from '../engine/container-summary.ts';
 import type { Engine, EngineSession } from '../engine/engine.ts';
@@ -88,15 +87,21 @@ export class Reflector {
       const over = new AbortController();
       const end = () => over.abort();
       const cancel = clock.after(RESYNC_MS, end);
-      signal.addEventListener('abort', end, { once: true });
+      // Of this session: the signal outlives a thousand of them a day.
+      const stopped = Promise.withResolvers<void>();
+      const stop = () => {
+        end();
+        stopped.resolve();
+      };
+      signal.addEventListener('abort', stop, { once: true });
       try {
         // Does not wait for the response of a slow engine.
-        if (!signal.aborted) await Promise.race([this.followAndSync(session, over), aborted(signal)]);
+        if (!signal.aborted) await Promise.race([this.followAndSync(session, over), stopped.promise]);
       } finally {
         cancel();
         this.cancelSecondListing();
         this.cancelListAgain();
-        signal.removeEventListener('abort', end);
+        signal.removeEventListener('abort', stop);
         over.abort();
         session.close();
         this.options.store.abandon();

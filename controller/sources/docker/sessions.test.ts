@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict';
 import { getEventListeners } from 'node:events';
-import { test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { type Clock, systemClock } from '../../../shared/runtime/clock.ts';
+import type { Snapshot } from '../source.ts';
+import { ANSWER_MS } from './engine/engine.ts';
+import { translate as toRoutes } from './routes/translate.ts';
 import { started } from './testing/docker-source.ts';
 import { fakeId } from './testing/fake-container.ts';
 import { RESYNC_MS } from './watch/reflector.ts';
@@ -16,4 +19,46 @@ test('a session leaves nothing behind that lasts as long as the controller runs'
   for (let renewals = 1; renewals <= 10; renewals++) await next('a.example=healthy');
   const { length } = getEventListeners(stopping.signal, 'abort');
   assert.ok(length <= 5, `${length} listeners after ${engine.count(/events/)} sessions`);
+});
+
+const patient: Clock = { ...systemClock, after: (ms, task) => (ms < ANSWER_MS ? systemClock.after(ms, task) : () => undefined) };
+
+const addresses = ({ snapshot }: { readonly snapshot: Snapshot }) =>
+  snapshot.kind === 'listed' ? snapshot.routes.map(({ upstreams }) => upstreams[0]?.address) : [];
+
+/** Two containers of which the first was listed with another address than it has since it was restarted. */
+async function restartedElsewhere(t: TestContext) {
+  const parts = await started(t, patient, toRoutes);
+  const { engine, next, located } = parts;
+  engine.run({ ...app(1, 'a.example'), health: 'healthy', address: '172.18.0.2' });
+  engine.run({ ...app(2, 'b.example'), health: 'healthy', address: '172.18.0.3' });
+  await next('a.example=healthy b.example=healthy');
+  located('d', []);
+  await next('a.example=healthy b.example=healthy');
+  engine.die(fakeId(1));
+  await next('b.example=healthy a.example=nowhere');
+  engine.change(fakeId(1), { running: true, address: '172.18.0.9' });
+  engine.emit('start', fakeId(1));
+  assert.deepEqual(addresses(await next('a.example=healthy b.example=healthy')), ['172.18.0.9:80', '172.18.0.3:80']);
+  const moveAgain = () => {
+    engine.change(fakeId(1), { address: '172.18.0.2' });
+    engine.change(fakeId(2), { address: '172.18.0.9' });
+  };
+  return { ...parts, moveAgain };
+}
+
+test('a list with the address that a container had in the one before moves it back there, although no event has said so', async (t) => {
+  const { next, located, moveAgain } = await restartedElsewhere(t);
+  moveAgain();
+  located('d', []);
+  assert.deepEqual(addresses(await next('a.example=healthy b.example=healthy')), ['172.18.0.2:80', '172.18.0.9:80']);
+});
+
+test('after the engine was away, that takes effect before any inspection', async (t) => {
+  const { engine, next, listen, moveAgain } = await restartedElsewhere(t);
+  await engine.stop();
+  moveAgain();
+  engine.intercept = (path) => /^\/containers\/\w{64}\/json$/.test(path);
+  await listen();
+  assert.deepEqual(addresses(await next('a.example=healthy b.example=healthy')), ['172.18.0.2:80', '172.18.0.9:80']);
 });

@@ -172,7 +172,8 @@ export class ContainerStore {
       labelled.add(one.id);
       const text = JSON.stringify(one.container);
       const before = this.entries.get(one.id);
-      const isNew = before?.listed !== text;
+      // An inspection may be newer than the list that it is recorded with, and say what this one no longer does.
+      const isNew = before?.listed !== text || !hasSameAddresses(one.container, before.container);
       if (isNew || this.unreadable.has(one.id)) this.dirty.add(one.id);
       if (this.newer.has(one.id)) {
         this.isListComplete = false;
@@ -275,6 +276,19 @@ function asListed(before: Container, { status, health, networks, publishedPorts 
   const known = { ...before, status, health: health === 'none' ? before.health : health };
   return STOPPED.has(status) ? known : { ...known, networks, publishedPorts };
 }
+
+/** Whether requests that are sent to the one reach the other. */
+function hasSameAddresses(listed: Container, known: Container): boolean {
+  return STOPPED.has(listed.status) || addressesOf(listed) === addressesOf(known);
+}
+
+const addressesOf = ({ networks, publishedPorts }: Container): string =>
+  [
+    ...networks.flatMap(({ ipv4, ipv6 }) => [ipv4, ipv6]),
+    ...publishedPorts.map(({ containerPort, hostPort }) => `${hostPort}:${containerPort}`),
+  ]
+    .sort()
+    .join(' ');
 
 const withoutAddress = (container: Container): Container => ({ ...container, networks: [], publishedPorts: [] });
 

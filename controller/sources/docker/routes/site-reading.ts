@@ -75,6 +75,11 @@ const no = (reason: string, change: string): Resolution => ({ resolved: { holds:
 function resolve(container: Container, choice: AddressChoice, isDraining: boolean): Resolution {
   const { status, health } = container;
   if (status === 'paused') return no('it is paused', 'unpause it');
+  if (status === 'restarting')
+    return no(
+      'it has ended, and the engine starts it again',
+      `if it keeps ending, correct what its log says: docker logs ${container.name}`,
+    );
   if (status !== 'running') return no(status === 'created' ? 'it was never started' : `it is not running (${status})`, 'start it');
   if (choice.address === null) return no(choice.reason, choice.change);
   if (isDraining)

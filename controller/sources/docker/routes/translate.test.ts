@@ -123,6 +123,13 @@ test('a container that restarts keeps its domain known, without a target', () =>
   assert.deepEqual([route?.domain, route?.upstream, route?.upstreams], ['a.example', null, []]);
 });
 
+test('a container that ends again and again is said to do so, and not to lack a network, which it has when it runs', () => {
+  const { problems, readings } = translate(sampleSnapshot([sampleContainer(1, { status: 'restarting', networks: [] })]));
+  assert.deepEqual(problems, []);
+  assert.match(readings[0]?.resolved.reason ?? '', /ended, and the engine starts it again/);
+  assert.match(readings[0]?.change ?? '', /docker logs app-1$/);
+});
+
 test('if containers of a pool differ, the oldest one’s labels apply, and the difference is reported for the other', () => {
   const containers = [
     sampleContainer(1, labels({ 'sluice.rate_limit': '10/s', 'sluice.port': '80' })),

@@ -58,7 +58,8 @@ function collect(snapshot: EngineSnapshot, read: readonly ReadContainer[], lastG
       const reading = validReading(container, site, choice, snapshot.draining.has(container.id));
       readings.push(bad ? keptReading(reading, bad) : reading);
       if (!isLive(container)) continue;
-      if (choice.address === null) problems.add([unreachable(container, site, choice)]);
+      // One that waits for its next start has no address, on none of its networks.
+      if (choice.address === null && container.status !== 'restarting') problems.add([unreachable(container, site, choice)]);
       for (const domain of site.domains) problems.add(join(pools, domain, { container, site, choice }));
     }
   }

@@ -6,9 +6,10 @@ import type { Exchange } from '../../exchange/exchange.ts';
 import { parameterIn, queryOf } from '../../exchange/values/query.ts';
 import type { Balancer, RoundRobin } from './balancer.ts';
 import type { Candidate } from './candidate.ts';
+import { LeastInFlight } from './least-in-flight.ts';
 import { RandomChoice } from './random-choice.ts';
 import { Ranked } from './ranked.ts';
-import { FIRST, hashed, LEAST_IN_FLIGHT } from './rankings.ts';
+import { FIRST, hashed } from './rankings.ts';
 import { interleave } from './round-robin.ts';
 import { StickyCookie } from './sticky-cookie.ts';
 
@@ -34,7 +35,7 @@ export function compileBalancer(
     case 'round_robin':
       return null;
     case 'least_conn':
-      return new Ranked(candidates, LEAST_IN_FLIGHT, roundRobin);
+      return new LeastInFlight(candidates);
     case 'first':
       return new Ranked(candidates, FIRST, roundRobin);
     case 'random':

@@ -4,6 +4,9 @@ import type { Endpoint } from '../target/endpoint.ts';
 import type { Balancer } from './balancer.ts';
 import { type Candidate, STANDING, standingOf } from './candidate.ts';
 
+/** How often a target is drawn, until one is in rotation, before all are looked at. The next one in rotation would get the others' share. */
+const MAX_DRAWS = 8;
+
 /** The target with the fewest requests in flight among a few random ones, each drawn in proportion to its weight. */
 export class RandomChoice implements Balancer {
   /** Each candidate, repeated according to its weight. */
@@ -31,19 +34,31 @@ export class RandomChoice implements Balancer {
     return best;
   }
 
-  /** A random target other than `best`. A target that is out of rotation is replaced by the next one in rotation. */
+  /** A random target in rotation other than `best`. */
   private draw(x: Exchange, now: number, best: Endpoint | null): Endpoint | null {
-    const { turns } = this;
-    const first = Math.floor(this.random.fraction() * turns.length);
-    let lastResort: Endpoint | null = null;
-    for (let step = 0; step < turns.length; step++) {
-      const candidate = turns[(first + step) % turns.length] as Candidate;
+    const { turns, random } = this;
+    for (let draw = 0; draw < MAX_DRAWS; draw++) {
+      const candidate = turns[Math.floor(random.fraction() * turns.length)];
+      if (candidate === undefined) return null;
+      if (candidate.endpoint !== best && standingOf(candidate, now, x) === STANDING.usable) return candidate.endpoint;
+    }
+    return this.drawFromAll(x, now, best);
+  }
+
+  /** The same if few are in rotation. One that is ejected is only chosen if there is no other. */
+  private drawFromAll(x: Exchange, now: number, best: Endpoint | null): Endpoint | null {
+    let drawn: Endpoint | null = null;
+    let bestStanding: number = best === null ? STANDING.lastResort : STANDING.usable;
+    let count = 0;
+    for (const candidate of this.turns) {
       if (candidate.endpoint === best) continue;
       const standing = standingOf(candidate, now, x);
-      if (standing === STANDING.usable) return candidate.endpoint;
-      if (standing === STANDING.lastResort) lastResort ??= candidate.endpoint;
+      if (standing < bestStanding) continue;
+      if (standing > bestStanding) count = 0;
+      bestStanding = standing;
+      // Each of those so far is the one with the same probability.
+      if (this.random.fraction() * ++count < 1) drawn = candidate.endpoint;
     }
-    // An ejected target is only chosen if there is no other.
-    return best === null ? lastResort : null;
+    return drawn;
   }
 }

@@ -7,10 +7,8 @@ import { type Candidate, STANDING, standingOf } from './candidate.ts';
 export interface Ranking {
   /** The hash of the part of the request that counts; null if the request has no such part. */
   keyOf(x: Exchange): number | null;
-  /** The target with the highest score is chosen. */
+  /** The target with the highest score is chosen, the first of several. */
   score(candidate: Candidate, key: number): number;
-  /** Whether each request begins with the next target, so that equal ones take turns. */
-  readonly takesTurns: boolean;
 }
 
 /** Chooses the best target, comparing all of them for every request. */
@@ -18,7 +16,6 @@ export class Ranked implements Balancer {
   private readonly candidates: readonly Candidate[];
   private readonly ranking: Ranking;
   private readonly roundRobin: RoundRobin;
-  private next = 0;
 
   constructor(candidates: readonly Candidate[], ranking: Ranking, roundRobin: RoundRobin) {
     this.candidates = candidates;
@@ -30,13 +27,10 @@ export class Ranked implements Balancer {
     const { candidates, ranking } = this;
     const key = ranking.keyOf(x);
     if (key === null) return this.roundRobin(x, now);
-    const count = candidates.length;
-    const first = ranking.takesTurns && count > 0 ? this.next++ % count : 0;
     let best: Endpoint | null = null;
     let bestStanding: number = STANDING.out;
     let bestScore = 0;
-    for (let step = 0; step < count; step++) {
-      const candidate = candidates[(first + step) % count] as Candidate;
+    for (const candidate of candidates) {
       const standing = standingOf(candidate, now, x);
       if (standing === STANDING.out || standing < bestStanding) continue;
       const score = ranking.score(candidate, key);

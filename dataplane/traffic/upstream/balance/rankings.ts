@@ -6,14 +6,7 @@ import type { Ranking } from './ranked.ts';
 const always = (): number => 0;
 
 /** The first in the order written. */
-export const FIRST: Ranking = { takesTurns: false, keyOf: always, score: always };
-
-/** The fewest requests in flight from all workers, relative to the weight; equal ones take turns. */
-export const LEAST_IN_FLIGHT: Ranking = {
-  takesTurns: true,
-  keyOf: always,
-  score: ({ endpoint, weight }) => -(endpoint.inFlight + 1) / weight,
-};
+export const FIRST: Ranking = { keyOf: always, score: always };
 
 /**
  * Rendezvous hashing: a request is sent to the target with the highest hash of both. If a target comes or goes, only the requests that it
@@ -25,7 +18,7 @@ export function hashed(textOf: (x: Exchange) => string | null, candidates: reado
     return text === null ? null : hashText(text);
   };
   const isEven = candidates.every(({ weight }) => weight === candidates[0]?.weight);
-  return { takesTurns: false, keyOf, score: isEven ? evenScore : weightedScore };
+  return { keyOf, score: isEven ? evenScore : weightedScore };
 }
 
 const evenScore = ({ hash }: Candidate, key: number): number => mixed(key, hash);

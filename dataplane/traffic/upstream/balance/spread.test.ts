@@ -1,16 +1,21 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { systemRandom } from '../../../../shared/runtime/random.ts';
 import { keyOf } from '../../../ledger/hash.ts';
 import type { Exchange } from '../../exchange/exchange.ts';
 import type { Endpoint } from '../target/endpoint.ts';
+import type { Balancer } from './balancer.ts';
 import type { Candidate } from './candidate.ts';
+import { LeastInFlight } from './least-in-flight.ts';
+import { RandomChoice } from './random-choice.ts';
 import { Ranked } from './ranked.ts';
 import { hashed } from './rankings.ts';
+import { interleave } from './round-robin.ts';
 
 const KEYS = 20_000;
 
-const candidate = (address: string, weight = 1): Candidate => ({
-  endpoint: { address, ejectedFor: () => false } as Partial<Endpoint> as Endpoint,
+const candidate = (address: string, weight = 1, isEjected = false): Candidate => ({
+  endpoint: { address, inFlight: 0, ejectedFor: () => isEjected } as Partial<Endpoint> as Endpoint,
   weight,
   healthFlag: null,
   maxInFlight: 0,
@@ -19,16 +24,28 @@ const candidate = (address: string, weight = 1): Candidate => ({
 const pool = (count: number): Candidate[] => Array.from({ length: count }, (_, nth) => candidate(`10.0.0.${nth + 1}:80`));
 
 /** The address chosen for each key. */
-function chosen(candidates: readonly Candidate[]): string[] {
-  const ranked = new Ranked(
-    candidates,
-    hashed(({ target }) => target, candidates),
-    () => assert.fail('every request has a key'),
+const chosen = (candidates: readonly Candidate[]): string[] =>
+  picked(
+    new Ranked(
+      candidates,
+      hashed(({ target }) => target, candidates),
+      () => assert.fail('every request has a key'),
+    ),
   );
-  return Array.from(
+
+const picked = (balancer: Balancer): string[] =>
+  Array.from(
     { length: KEYS },
-    (_, key) => ranked.pick({ target: `user-${key}`, tried: null } as Partial<Exchange> as Exchange, 0)?.address ?? '',
+    (_, key) => balancer.pick({ target: `user-${key}`, tried: null } as Partial<Exchange> as Exchange, 0)?.address ?? '',
   );
+
+/** A generator of the same numbers each time. */
+function fractions(): () => number {
+  let state = 1;
+  return () => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    return state / 0x1_0000_0000;
+  };
 }
 
 function shares(addresses: readonly string[]): Map<string, number> {
@@ -65,4 +82,36 @@ test('only the requests of a target that is removed change their target, and a n
 
 test('the order in which targets are listed makes no difference', () => {
   assert.deepEqual(chosen(pool(5).reverse()), chosen(pool(5)));
+});
+
+const random = (choices: number) => (candidates: readonly Candidate[]) =>
+  new RandomChoice(interleave(candidates), choices, { ...systemRandom, fraction: fractions() });
+const leastConn = (candidates: readonly Candidate[]) => new LeastInFlight(candidates);
+
+for (const [policy, of] of [
+  ['random', random(1)],
+  ['random_choose', random(2)],
+  ['least_conn', leastConn],
+] as const) {
+  test(`with ${policy}, the requests of targets that are out of rotation go to all others alike`, () => {
+    for (const out of [1, 5, 8]) {
+      const got = shares(picked(of(Array.from({ length: 10 }, (_, nth) => candidate(`${nth}`, 1, nth >= 1 && nth <= out)))));
+      assert.equal(got.size, 10 - out);
+      for (const [address, share] of got) assert.ok(Math.abs(share * (10 - out) - 1) < 0.1, `${address} of ${10 - out}: ${share}`);
+    }
+  });
+
+  test(`with ${policy}, a pool never loses its last targets to passive health`, () => {
+    const got = shares(picked(of(Array.from({ length: 4 }, (_, nth) => candidate(`${nth}`, 1, true)))));
+    for (const [address, share] of got) assert.ok(Math.abs(share - 0.25) < 0.025, `${address}: ${share}`);
+    assert.equal(got.size, 4);
+  });
+}
+
+test('idle targets of least_conn get requests in proportion to their weights', () => {
+  const got = shares(picked(leastConn([candidate('a', 5), candidate('b', 3), candidate('c', 2)])));
+  assert.deepEqual(
+    ['a', 'b', 'c'].map((address) => Math.round((got.get(address) ?? 0) * 1_000)),
+    [500, 300, 200],
+  );
 });

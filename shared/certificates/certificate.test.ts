@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { createPrivateKey, generateKeyPairSync, X509Certificate } from 'node:crypto';
 import { test } from 'node:test';
+import { createSecureContext } from 'node:tls';
 import { readCertificate } from './certificate.ts';
 import { covers, namesOf } from './certificate-names.ts';
 import { ED25519, makeChain, makePair, P256, P384, P521, rsa } from './testing/pairs.ts';
@@ -38,6 +39,28 @@ test('sorts a chain with other text around it and duplicates in it', async () =>
     assert.ok(read.ok, read.ok ? '' : read.reason);
     assert.equal(read.value.chain, right);
   }
+});
+
+test('refuses a chain with an authority whose key is too weak for the library, and leaves out a root like that', async () => {
+  const root = await makePair([], { subject: 'CN=Old Root', authority: true, algorithm: rsa(1_024) });
+  const weak = await makePair([], { subject: 'CN=Old,O=Example Trust', authority: true, signer: root.signs, algorithm: rsa(1_024) });
+  const middle = await makePair([], { subject: 'CN=E7', authority: true, signer: root.signs });
+  const below = (signer: typeof root) => makePair(['a.test'], { signer: signer.signs });
+  for (const [authorities, used] of [
+    [[root], []],
+    [[root, middle], [middle]],
+  ] as const) {
+    const leaf = await below(authorities.at(-1) ?? root);
+    const read = readCertificate(leaf.certificate + authorities.map((one) => one.certificate).join(''), leaf.privateKey);
+    assert.ok(read.ok, read.ok ? '' : read.reason);
+    assert.equal(read.value.chain, leaf.certificate + used.map((one) => one.certificate).join(''));
+    createSecureContext({ cert: read.value.chain, key: read.value.privateKey });
+  }
+  const leaf = await below(weak);
+  assert.equal(
+    reasonOf(leaf.certificate + weak.certificate + root.certificate, leaf.privateKey),
+    'certificate: the key of an authority in the chain is too weak (CN=Old, O=Example Trust); have the certificate issued by another one',
+  );
 });
 
 test('reads certificates of files that were joined without a line break, or that begin with a byte order mark', async () => {

@@ -1,6 +1,7 @@
 import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
 import { accepted, type Parsed, refused } from '../values/parsed.ts';
 import { type PemBlock, pemBlocks } from './pem.ts';
+import { isTooWeak } from './weak-authority.ts';
 
 /** A certificate with the private key that belongs to it. What it is for has not been checked. */
 export type KeyPair = {
@@ -21,8 +22,8 @@ const MIN_RSA_BITS = 2_048;
 
 /**
  * Reads a chain and its private key, both in PEM and possibly in one text. A chain in the wrong order is sorted, and unrelated
- * certificates are dropped. Keys are RSA of 2,048 bits or more, P-256, P-384 or Ed25519. A refusal says which of the `places` is wrong,
- * and what to do.
+ * certificates are dropped, as is a root whose key is too weak. Keys are RSA of 2,048 bits or more, P-256, P-384 or Ed25519. A refusal says
+ * which of the `places` is wrong, and what to do.
  */
 export function readKeyPair(chainText: string, keyText: string, places: PemOrigins): Parsed<KeyPair> {
   const key = readKey(keyText, places.privateKey);
@@ -34,7 +35,14 @@ export function readKeyPair(chainText: string, keyText: string, places: PemOrigi
     return refused(
       `${places.privateKey}: the key does not belong to the certificate in ${places.certificate}; use the key that the certificate was issued for`,
     );
-  return accepted({ leaf: leaf.parsed, count: chain.value.length, chain: inOrder(leaf, chain.value), privateKey: key.value.text });
+  const ordered = withoutWeakRoot(inOrder(leaf, chain.value));
+  const weak = ordered.find((link) => link !== leaf && isTooWeak(link.text));
+  if (weak !== undefined)
+    return refused(
+      `${places.certificate}: the key of an authority in the chain is too weak (${weak.parsed.subject.replaceAll('\n', ', ')}); have the certificate issued by another one`,
+    );
+  const text = ordered.map((link) => link.text).join('');
+  return accepted({ leaf: leaf.parsed, count: chain.value.length, chain: text, privateKey: key.value.text });
 }
 
 function readKey(text: string, place: string): Parsed<{ readonly parsed: KeyObject; readonly text: string }> {
@@ -102,8 +110,8 @@ function parsedOr<T>(parse: () => T): T | null {
 }
 
 /** RFC 8446 4.4.2: each certificate certifies the one before it. */
-function inOrder(leaf: Link, all: readonly Link[]): string {
-  if (all.length === 1) return leaf.text;
+function inOrder(leaf: Link, all: readonly Link[]): readonly Link[] {
+  if (all.length === 1) return [leaf];
   const chain = [leaf];
   const seen = new Set([leaf.parsed.fingerprint256]);
   for (const { parsed } of chain) {
@@ -112,5 +120,12 @@ function inOrder(leaf: Link, all: readonly Link[]): string {
     seen.add(next.parsed.fingerprint256);
     chain.push(next);
   }
-  return chain.map(({ text }) => text).join('');
+  return chain;
+}
+
+/** RFC 8446 4.4.2: the root may be omitted, since it is of use only to those that have it. */
+function withoutWeakRoot(chain: readonly Link[]): readonly Link[] {
+  const root = chain.at(-1);
+  const isRoot = root !== undefined && chain.length > 1 && root.parsed.subject === root.parsed.issuer;
+  return isRoot && isTooWeak(root.text) ? chain.slice(0, -1) : chain;
 }

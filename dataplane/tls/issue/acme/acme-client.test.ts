@@ -224,6 +224,24 @@ describe('an authority', async () => {
     );
   });
 
+  test('that makes an order ready only a while after it has verified the name is waited for', async () => {
+    const order = { status: 'pending', authorizations: [server.url('/authorization')], finalize: server.url('/finalize') };
+    const state = (more: object): FaultyAnswer => ({ status: 200, body: { ...order, ...more } });
+    const early: FaultyAnswer = { status: 403, body: { type: 'urn:ietf:params:acme:error:orderNotReady', detail: 'not ready' } };
+    server.overrides.set('/check', { status: 200, body: { type: 'http-01', status: 'valid' } });
+    server.overrides.set('/order/1', [state({}), state({}), state({ status: 'ready' })]);
+    server.overrides.set('/certificate', { status: 200, body: 'a chain' });
+    assert.equal(
+      await failureWith('/finalize', [early, state({ status: 'valid', certificate: server.url('/certificate') })]).catch(String),
+      'Error: it issued',
+    );
+    server.overrides.set('/order/1', state({}));
+    assert.ok((await failureWith('/finalize', early, 100)) instanceof UnissuedError, 'the order goes on');
+    const error = { type: 'urn:ietf:params:acme:error:caa', detail: 'no' };
+    server.overrides.set('/order/1', state({ status: 'invalid', error }));
+    assert.deepEqual((await failureWith('/finalize', early)).message, 'shop.test: no');
+  });
+
   test('that responds with a page, or without what belongs into a response, is reported as not answering in ACME', async () => {
     const page = { status: 201, headers: { ...HTML, location: server.url('/order/1') }, body: '<h1>down for maintenance</h1>' };
     for (const [path, answer] of [

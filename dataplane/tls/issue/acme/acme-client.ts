@@ -8,7 +8,7 @@ import { toAccountError, toIssueError } from './describe-failure.ts';
 import { type AcmeLibrary, loadAcmeLibrary } from './library.ts';
 import { PENDING, poll, TOTAL_MS } from './polling.ts';
 import { newPrivateKey } from './private-key.ts';
-import { problemOf } from './problem.ts';
+import { ProblemError, problemOf } from './problem.ts';
 
 /** An order as RFC 9773 5 extends it. */
 type NewOrder = Parameters<Acme.Client['createOrder']>[0] & { replaces?: string };
@@ -160,8 +160,7 @@ export class AcmeClient {
       if (order.status === 'pending')
         for (const authorization of await this.client.getAuthorizations(order))
           validatedBy = (await this.authorize(name.replace(/^\*\./, ''), authorization, types, present)) ?? validatedBy;
-      const finalized = await this.finalize(order, name, privateKey);
-      const certificate = await this.download(finalized, name);
+      const certificate = await this.complete(order, name, privateKey);
       return { certificate, privateKey, order: order.url, validatedBy };
     } finally {
       // Only now, because a resumed order may be validated twice: the previous process may have requested it too.
@@ -197,21 +196,38 @@ export class AcmeClient {
     }
   }
 
-  /** A resumed order may have been finalized before. */
-  private async finalize(order: Acme.Order, name: string, privateKey: string): Promise<Acme.Order> {
-    if (order.status === 'processing' || order.status === 'valid') return order;
-    const [, csr] = await this.library.crypto.createCsr({ altNames: [name] }, privateKey);
-    return this.client.finalizeOrder(order, csr);
-  }
-
   /** The chain in PEM. An authority that needs longer than we wait, perhaps because someone has to approve the order, is working. */
-  private async download(finalized: Acme.Order, name: string): Promise<string> {
+  private async complete(order: Acme.Order, name: string, privateKey: string): Promise<string> {
     try {
+      const finalized = await this.finalize(order, name, privateKey);
       return await poll(async () => this.client.getCertificate(await this.ended(finalized, name)), this.pollMs);
     } catch (error) {
       if (!(error instanceof Error) || error.message !== PENDING) throw error;
       throw new UnissuedError(`${name}: the authority has verified the name but not issued the certificate so far; the order goes on`);
     }
+  }
+
+  /**
+   * A resumed order may have been finalized before. Some authorities make an order ready only a while after its name has been verified: then
+   * its state says what to do (RFC 8555 7.4).
+   */
+  private async finalize(order: Acme.Order, name: string, privateKey: string): Promise<Acme.Order> {
+    if (order.status === 'processing' || order.status === 'valid') return order;
+    const [, csr] = await this.library.crypto.createCsr({ altNames: [name] }, privateKey);
+    try {
+      return await this.client.finalizeOrder(order, csr);
+    } catch (error) {
+      if (!(error instanceof ProblemError) || error.problem !== 'orderNotReady') throw error;
+    }
+    const now = await poll(() => this.decided(order), this.pollMs);
+    return now.status === 'ready' ? this.client.finalizeOrder(now, csr) : now;
+  }
+
+  /** An order whose authorizations the authority has taken note of. @throws Error as long as it has not. */
+  private async decided(order: Acme.Order): Promise<Acme.Order> {
+    const now = await this.client.getOrder(order);
+    if (now.status === 'pending') throw new Error(PENDING);
+    return now;
   }
 
   /**

@@ -111,6 +111,34 @@ test('an account that is gone is replaced by one with a new key, and stays saved
   }
 });
 
+test('the directory is read again after a failure at the URLs in it, which the authority may have changed', async () => {
+  await using odd = await FaultyAcmeServer.start();
+  const root = mkdtempSync(join(tmpdir(), 'accounts-'));
+  const store = new DirectoryStore(root, { clock: new ManualClock(), random: systemRandom, log: memoryLog() });
+  const accounts = new AccountManager(store, memoryLog());
+  accounts.setAcme(odd.settings);
+  const wish = { name: 'shop.test', replaces: null, challengeTypes: ['http-01'], begun: null } as const;
+  const request = { ...wish, remember: async () => undefined, challengeFailed: () => undefined };
+  const order = (): Promise<void> =>
+    accounts.withClient(async (client) => void (await client.issue(request, { present: async () => undefined, cleanUp: () => undefined })));
+  try {
+    odd.overrides.set('/check', { status: 200, body: { type: 'http-01', status: 'valid' } });
+    await assert.rejects(order(), /there is no \/finalize/);
+    const [newNonce, newAccount, newOrder] = ['/nonce', '/account', '/v2/order'].map((each) => odd.url(each));
+    odd.overrides.set('/dir', { status: 200, body: { newNonce, newAccount, newOrder } });
+    odd.overrides.set('/order', { status: 404, body: '<h1>not here</h1>' });
+    odd.overrides.set('/v2/order', {
+      status: 201,
+      headers: { location: odd.url('/v2/order/1') },
+      body: { status: 'ready', authorizations: [], finalize: odd.url('/v2/finalize') },
+    });
+    await assert.rejects(order(), /there is no \/v2\/finalize/);
+  } finally {
+    await store.close();
+    rmSync(root, { recursive: true, maxRetries: 10 });
+  }
+});
+
 test('another e-mail address is sent to the authority once, and orders go on if it is not accepted', async () => {
   await using odd = await FaultyAcmeServer.start();
   const root = mkdtempSync(join(tmpdir(), 'accounts-'));

@@ -2,9 +2,12 @@ import { createPrivateKey } from 'node:crypto';
 import * as z from 'zod';
 import type { Log } from '../../../../shared/runtime/log/log.ts';
 import type { DirectoryStore } from '../../store/directory-store.ts';
-import { AccountGoneError, IssueError } from '../issue-error.ts';
+import { AccountGoneError, IssueError, type IssueFailureKind } from '../issue-error.ts';
 import { type Account, AcmeClient, type AcmeSettings } from './acme-client.ts';
 import { newPrivateKey } from './private-key.ts';
+
+/** Failures that an authority may cause by changing its URLs: nobody responds at the old ones, or someone else does. */
+const MAY_HAVE_MOVED: ReadonlySet<IssueFailureKind> = new Set(['unreachable', 'refused']);
 
 /** Our account at the authority: registered on first use and kept in the store. */
 export class AccountManager {
@@ -36,9 +39,11 @@ export class AccountManager {
     try {
       await task(await used);
     } catch (error) {
-      // Its root certificate or its URLs may have changed: the next order reads both again.
-      if (error instanceof IssueError && error.kind === 'unreachable' && this.client === used) this.client = null;
-      if (!(error instanceof AccountGoneError) || settings !== this.settings) throw error;
+      if (!(error instanceof AccountGoneError) || settings !== this.settings) {
+        // Its root certificate or its URLs may have changed: the next order reads both again.
+        if (error instanceof IssueError && MAY_HAVE_MOVED.has(error.kind) && this.client === used) this.client = null;
+        throw error;
+      }
       // If many orders fail like this at once, only one registers the new account.
       if (this.client === used) this.client = this.reopen(settings, error);
       await task(await (this.client ?? used));

@@ -70,6 +70,27 @@ test('errors of the proxy have the site’s page, its headers, and the status an
   assert.deepEqual([answered.status, answered.body], [404, none.body]);
 });
 
+test('placeholders in the headers of a page are replaced, and a header whose value a client makes unsafe is left out', async () => {
+  using upstream = await UpstreamFixture.serving(upstreamError('500 Oops', 'X-Id: 7\r\n'));
+  const headers = [
+    { name: 'X-Error', value: '{err.status_code} {err.status_text} \\{0} {resp.header.X-Id}' },
+    { name: 'Access-Control-Allow-Origin', value: '{header.Origin}' },
+    { name: 'X-Query', value: 'is {query.q}' },
+  ];
+  using proxy = await ProxyFixture.start([
+    before(upstream, [
+      { statuses: ['5xx'], respond: 'x', headers, intercept: true },
+      { page: '<p>', headers },
+    ]),
+    { ...before(upstream, [{ respond: 'x', headers }], { upstreams: [GONE] }), domain: 'gone.test' },
+  ]);
+  const seen = ({ head }: { readonly head: string }) => headers.map(({ name }) => field(head, name));
+  const origin = 'Origin: https://app.test\r\n';
+  assert.deepEqual(seen(await proxy.request(get('/?q=a', origin))), ['500 Internal Server Error {0} 7', 'https://app.test', 'is a']);
+  const gone = get('/?q=%0d%0aX-Evil:1', origin).replace('a.test', 'gone.test');
+  assert.deepEqual(seen(await proxy.request(gone)), ['502 Bad Gateway {0}', 'https://app.test', null]);
+});
+
 test('an upstream’s error keeps its page without intercept', async () => {
   using upstream = await UpstreamFixture.serving(upstreamError('500 Oops'));
   using proxy = await ProxyFixture.start([before(upstream, [{ respond: 'ours' }])]);

@@ -86,6 +86,10 @@ for (const [directive, mistake] of [
   [line('handle_errors', blockOf('respond x', 'interceptt')), 'handle_errors "interceptt" (did you mean "intercept"?)'],
   [line('handle_errors', blockOf('respond x', 'header X-A')), 'header is missing an argument: write header <Name> <value>'],
   [
+    line('handle_errors', blockOf('respond x', 'header X-A {hots}')),
+    /^header "X-A": "\{hots\}" is not a placeholder \(did you mean "host"\?\)/,
+  ],
+  [
     line('handle_errors', blockOf('respond x', 'header Content-Length 1')),
     'header "Content-Length": the proxy itself sets this header; delete the line',
   ],

@@ -106,7 +106,9 @@ function readHeader(name: Word, value: Word, page: Page, report: DirectiveContex
     return report.error(name, `header ${quote(name.text)}: the proxy itself sets this header; delete the line`);
   if (!HEADER_VALUE.test(value.text) || value.text.length > LONGEST_HEADER_VALUE)
     return report.error(value, `header ${quote(name.text)}: a value has no control characters and none above U+00FF`);
+  const template = readTemplate(value, 'answer');
+  if ('fault' in template) return report.error(value, `header ${quote(name.text)}: ${template.fault}`);
   const { headers = [] } = page;
   if (headers.length === MAX_PAGES) return report.error(name, `handle_errors has at most ${MAX_PAGES} headers`);
-  page.headers = [...headers, { name: name.text, value: value.text }];
+  page.headers = [...headers, { name: name.text, value: template.text }];
 }

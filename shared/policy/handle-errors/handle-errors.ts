@@ -7,13 +7,12 @@ import type { PolicyDescription } from '../policy.ts';
 import { handleErrorsDirective, LONGEST_PAGE, MAX_PAGES } from './directive.ts';
 import { MAX_PATHS, parseErrorFile } from './error-file.ts';
 
-const text = z
-  .string()
-  .max(LONGEST_PAGE)
-  .superRefine((given, issues) => {
-    const fault = faultOfTemplate(given, 'answer');
-    if (fault !== undefined) issues.addIssue({ code: 'custom', message: fault });
-  });
+const checkTemplate = (given: string, issues: z.RefinementCtx): void => {
+  const fault = faultOfTemplate(given, 'answer');
+  if (fault !== undefined) issues.addIssue({ code: 'custom', message: fault });
+};
+
+const text = z.string().max(LONGEST_PAGE).superRefine(checkTemplate);
 
 const header = z
   .object({
@@ -23,7 +22,12 @@ const header = z
       .regex(HEADER_NAME)
       .regex(NOT_FRAMING, 'the proxy itself sets this header')
       .describe('The name.'),
-    value: z.string().max(LONGEST_HEADER_VALUE).regex(HEADER_VALUE, 'no control characters').describe('The value.'),
+    value: z
+      .string()
+      .max(LONGEST_HEADER_VALUE)
+      .regex(HEADER_VALUE, 'no control characters')
+      .superRefine(checkTemplate)
+      .describe('The value, which may contain placeholders.'),
   })
   .meta({ title: 'error_headers', about: 'A header of an error page.' });
 

@@ -6,8 +6,10 @@ import { READY, readinessOf } from './routes/readiness.ts';
 /** One line about one site of a container. An unchanged line is written only once. */
 type Line = { readonly message: string; readonly fields: { readonly container: string; readonly [field: string]: unknown } };
 
+export type ChangeLog = { record(snapshot: EngineSnapshot, readings: readonly UndatedReading[]): void };
+
 /** Logs each change in one INFO line: what is routed where, what is out of rotation and why, and what is gone. */
-export function createChangeLog(log: Log): { record(snapshot: EngineSnapshot, readings: readonly UndatedReading[]): void } {
+export function createChangeLog(log: Log): ChangeLog {
   let before = new Map<string, Line>();
   return {
     record: (snapshot, readings) => {

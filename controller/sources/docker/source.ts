@@ -2,10 +2,10 @@ import { createBackoff } from '../../../shared/runtime/backoff.ts';
 import { type Clock, sleep } from '../../../shared/runtime/clock.ts';
 import type { Log } from '../../../shared/runtime/log/log.ts';
 import type { Random } from '../../../shared/runtime/random.ts';
-import type { Reading, Snapshot, Source, UndatedProblem } from '../source.ts';
+import type { DataplaneEvent, Reading, Snapshot, Source, UndatedProblem } from '../source.ts';
 import { createTransitionTimes } from '../transition-times.ts';
-import { createChangeLog } from './change-log.ts';
-import { createEngine } from './engine/engine.ts';
+import { type ChangeLog, createChangeLog } from './change-log.ts';
+import { createEngine, type Engine } from './engine/engine.ts';
 import { EngineFailure } from './engine/engine-failure.ts';
 import type { DockerSettings } from './flags.ts';
 import { DataplaneNetworks } from './network/network-reach.ts';
@@ -18,7 +18,7 @@ import { originOf } from './routes/site-reading.ts';
 import { translate as toRoutes } from './routes/translate.ts';
 import { TargetHealth } from './target-health.ts';
 import { ContainerStore, type UnreadableContainer } from './watch/container-store.ts';
-import { createDraining } from './watch/draining.ts';
+import { createDraining, type Draining } from './watch/draining.ts';
 import { Reflector } from './watch/reflector.ts';
 
 export type DockerSourceOptions = {
@@ -48,175 +48,219 @@ const SOON_MS = 20;
 /** A session that lasts this long (ms) was a success: an engine that ends each sooner is listed less and less often. */
 const LASTING_MS = 5_000;
 
+type Listed = Extract<Snapshot, { kind: 'listed' }>;
+type Failed = Extract<Snapshot, { kind: 'failed' }>;
+
+/** `unlisted` until the engine is first listed, `away` from a failure until it is listed again. */
+type EngineState = { readonly kind: 'unlisted' | 'listed' } | { readonly kind: 'away'; readonly failure: Failed };
+
 /** Containers as a source of routes. Nothing is listed until a data plane has reported its addresses. */
-export function createDockerSource({ settings, clock, random, log, translate = toRoutes }: DockerSourceOptions): Source {
-  const engine = createEngine(settings.engine, clock);
-  const networks = new DataplaneNetworks();
-  const store = new ContainerStore(clock);
-  const draining = createDraining(
-    clock,
-    () => publishSoon(),
-    (id) => store.get(id),
-  );
-  const retained = new RetainedRoutes(clock, () => publishSoon());
-  const changes = createChangeLog(log);
-  const withTransitionTimes = createTransitionTimes(clock);
-  const health = new TargetHealth(clock);
-  const lost = new LostTargets();
-  let emit: ((snapshot: Snapshot) => void) | undefined;
-  let listing: Extract<Snapshot, { kind: 'listed' }> | undefined;
-  let failure: Extract<Snapshot, { kind: 'failed' }> | undefined;
-  /** Whether the engine has been listed since its last failure. */
-  let isListed = false;
-  let readings: readonly Reading[] = [];
-  let lastGood: LastGood = new Map();
-  let readiness: ReadonlyMap<string, ContainerReadiness> = new Map();
+export const createDockerSource = (options: DockerSourceOptions): Source => new DockerSource(options);
 
-  const publish = (isLoss = false) => {
-    if (!emit || !isListed) return;
-    const { addresses, network, elsewhere } = settings;
-    const seen = { containers: store.containers(), draining: draining.ids(), reach: networks.reach() };
-    const snapshot = { ...seen, addresses, network, elsewhere, lastGood, now: clock.now() };
-    const translation = translate(snapshot);
-    lastGood = translation.lastGood;
-    readings = withTransitionTimes(translation.readings);
-    if (snapshot.reach.kind === 'unknown') return;
-    changes.record(snapshot, translation.readings);
-    const before = readiness;
-    readiness = readinessOf(snapshot);
-    listing = {
-      kind: 'listed',
-      source: DOCKER_SOURCE,
-      routes: retained.merge(translation.routes),
-      problems: [...translation.problems, ...store.unreadableOnes().slice(0, MAX_UNREADABLE).map(notInspected)],
-      urgent: isLoss || lostReadiness(before, readiness),
-    };
-    emit(listing);
-  };
+class DockerSource implements Source {
+  readonly name = DOCKER_SOURCE;
+  readonly awaitsDataplane = true;
+  private readonly options: DockerSourceOptions;
+  private readonly engine: Engine;
+  private readonly store: ContainerStore;
+  private readonly draining: Draining;
+  private readonly reflector: Reflector;
+  private readonly networks = new DataplaneNetworks();
+  private readonly retained: RetainedRoutes;
+  private readonly lost = new LostTargets();
+  private readonly health: TargetHealth;
+  private readonly changes: ChangeLog;
+  private readonly withTransitionTimes: ReturnType<typeof createTransitionTimes>;
+  private engineState: EngineState = { kind: 'unlisted' };
+  /** undefined while the source is not running. */
+  private emit: ((snapshot: Snapshot) => void) | undefined;
+  /** The latest one. */
+  private listing: Listed | undefined;
+  private latestReadings: readonly Reading[] = [];
+  private lastGood: LastGood = new Map();
+  private readiness: ReadonlyMap<string, ContainerReadiness> = new Map();
+  /** Whether a listing follows in this turn of the event loop, and whether it is because of a loss. */
+  private pending: { isLoss: boolean } | undefined;
+  private cancelSoon: (() => void) | undefined;
+  private cancelSilent = (): void => undefined;
 
-  let isPending = false;
-  let mayBeLoss = false;
-  /** Once for all events that are read at a time: of a thousand containers that end together, each takes as long as all. */
-  const publishOnce = (isLoss = false) => {
-    mayBeLoss ||= isLoss;
-    if (isPending) return;
-    isPending = true;
-    queueMicrotask(() => {
-      const isLost = mayBeLoss;
-      isPending = false;
-      mayBeLoss = false;
-      publish(isLost);
+  constructor(options: DockerSourceOptions) {
+    const { settings, clock, log } = options;
+    const publishSoon = () => this.publishSoon();
+    this.options = options;
+    this.engine = createEngine(settings.engine, clock);
+    this.store = new ContainerStore(clock);
+    this.draining = createDraining(clock, publishSoon, (id) => this.store.get(id));
+    this.retained = new RetainedRoutes(clock, publishSoon);
+    this.health = new TargetHealth(clock);
+    this.changes = createChangeLog(log);
+    this.withTransitionTimes = createTransitionTimes(clock);
+    this.reflector = new Reflector({
+      engine: this.engine,
+      clock,
+      store: this.store,
+      draining: this.draining,
+      isDataplane: (id) => this.isDataplane(id),
+      changed: (isLoss) => this.publishOnce(isLoss),
+      opened: () => this.cancelSilent(),
+      synced: () => this.synced(),
     });
-  };
+  }
 
-  let cancelSoon: (() => void) | undefined;
-  /** Once for all times that are over together: thousands of domains may have been removed at once. */
-  const publishSoon = () => {
-    cancelSoon ??= clock.after(SOON_MS, () => {
-      cancelSoon = undefined;
-      publish();
-    });
-  };
-
-  /** Until the engine can be listed again. */
-  const leaveOut = (ids: Iterable<string>, why: string) => {
-    if (!emit || isListed || !listing || !failure) return;
-    const added = lost.add(ids, listing.routes);
-    if (added.length === 0) return;
-    for (const id of added) log.warn({ container: store.get(id)?.name, id: id.slice(0, 12) }, `${why}: not used until it is listed`);
-    emit({ ...listing, routes: lost.leaveOut(listing.routes), urgent: true, repeated: true });
-    emit(failure);
-  };
-
-  let cancelLate = (): void => undefined;
-  /** An engine that ends has told all its containers to stop. It reports the end of few of them, and they get other addresses. */
-  const leaveOutStopping = () => leaveOut(draining.ids(), 'a container was told to stop before the engine went away');
-
-  const reflector = new Reflector({
-    engine,
-    clock,
-    store,
-    draining,
-    isDataplane: (id) => {
-      const shared = networks.reach();
-      return shared.kind === 'networks' && shared.dataplanes.has(id);
-    },
-    changed: publishOnce,
-    opened: () => cancelLate(),
-    synced: () => {
-      if (!isListed) log.info({ engine: engine.where, containers: store.size }, 'containers are discovered');
-      // Another container may have the address of one by now.
-      const mayBeLoss = !isListed && listing !== undefined;
-      isListed = true;
-      lost.clear();
-      networks.locate(store.summaries());
-      publish(mayBeLoss);
-    },
-  });
-
-  const run = async (signal: AbortSignal, emitSnapshot: (snapshot: Snapshot) => void): Promise<void> => {
+  async run(signal: AbortSignal, emit: (snapshot: Snapshot) => void): Promise<void> {
+    const { clock, random } = this.options;
     const backoff = createBackoff(random);
-    let lastError = '';
-    emit = emitSnapshot;
-    signal.addEventListener(
-      'abort',
-      () => {
-        emit = undefined;
-      },
-      { once: true },
-    );
+    this.emit = emit;
+    signal.addEventListener('abort', () => this.mute(), { once: true });
     while (!signal.aborted) {
       const began = clock.monotonic();
       // Where systemd holds the socket, an engine that restarts is reached, but does not respond.
-      cancelLate = clock.after(SILENT_MS, leaveOutStopping);
+      this.cancelSilent = clock.after(SILENT_MS, () => this.leaveOutStopping());
       try {
-        await reflector.runSession(signal);
+        await this.reflector.runSession(signal);
         backoff.reset();
       } catch (error) {
-        cancelLate();
+        this.cancelSilent();
         if (signal.aborted) break;
         if (!(error instanceof EngineFailure)) throw error;
         if (clock.monotonic() - began >= LASTING_MS) backoff.reset();
-        if (isListed || lastError !== error.message) {
-          lastError = error.message;
-          log.warn({ engine: engine.where, reason: lastError }, 'containers cannot be listed; routes stay, trying again');
-          failure = { kind: 'failed', source: DOCKER_SOURCE, errors: [lastError] };
-          emitSnapshot(failure);
-        }
-        isListed = false;
-        if (error.isUnreached && !error.isForbidden) leaveOutStopping();
+        this.failed(error);
         await sleep(clock, error.isUnreached ? UNREACHED_RETRY_MS : backoff.next(), signal);
       }
     }
-    emit = undefined;
-    isListed = false;
-    cancelLate();
-    draining.stop();
-    retained.stop();
-    cancelSoon?.();
-    cancelSoon = undefined;
-  };
+    this.ended();
+  }
 
-  return {
-    name: DOCKER_SOURCE,
-    awaitsDataplane: true,
-    run,
-    relist: () => reflector.relist(),
-    readings: () => readings.map((reading) => health.applyTo(reading)),
-    hear: (event) => {
-      if (event.kind === 'upstream') {
-        health.record(event);
-        // A stream of events may be silent without having ended.
-        if (event.id === undefined || event.healthy) return;
-        reflector.doubt(event.id);
-        return leaveOut([event.id], 'a container stopped responding while the engine is away');
-      }
-      if (!event.applied.addresses) return;
-      // The shared networks depend on it.
-      networks.reported(event.dataplane, event.applied.addresses);
-      reflector.relist();
-    },
-  };
+  relist(): void {
+    this.reflector.relist();
+  }
+
+  readings(): readonly Reading[] {
+    return this.latestReadings.map((reading) => this.health.applyTo(reading));
+  }
+
+  hear(event: DataplaneEvent): void {
+    if (event.kind === 'upstream') {
+      this.health.record(event);
+      // A stream of events may be silent without having ended.
+      if (event.id === undefined || event.healthy) return;
+      this.reflector.doubt(event.id);
+      this.leaveOut([event.id], 'a container stopped responding while the engine is away');
+      return;
+    }
+    if (!event.applied.addresses) return;
+    // The shared networks depend on it.
+    this.networks.reported(event.dataplane, event.applied.addresses);
+    this.reflector.relist();
+  }
+
+  /** The engine has been listed, and its containers inspected. */
+  private synced(): void {
+    const { engine, store } = this;
+    const wasListed = this.engineState.kind === 'listed';
+    if (!wasListed) this.options.log.info({ engine: engine.where, containers: store.size }, 'containers are discovered');
+    this.engineState = { kind: 'listed' };
+    this.lost.clear();
+    this.networks.locate(store.summaries());
+    // While it was away, another container may have got the address of one.
+    this.publish(!wasListed && this.listing !== undefined);
+  }
+
+  private failed({ message, isUnreached, isForbidden }: EngineFailure): void {
+    const { engineState: before } = this;
+    if (before.kind !== 'away' || before.failure.errors[0] !== message) {
+      this.options.log.warn({ engine: this.engine.where, reason: message }, 'containers cannot be listed; routes stay, trying again');
+      const failure: Failed = { kind: 'failed', source: DOCKER_SOURCE, errors: [message] };
+      this.engineState = { kind: 'away', failure };
+      this.emit?.(failure);
+    }
+    if (isUnreached && !isForbidden) this.leaveOutStopping();
+  }
+
+  private mute(): void {
+    this.emit = undefined;
+  }
+
+  private ended(): void {
+    this.mute();
+    this.engineState = { kind: 'unlisted' };
+    this.cancelSilent();
+    this.draining.stop();
+    this.retained.stop();
+    this.cancelSoon?.();
+    this.cancelSoon = undefined;
+  }
+
+  /** Once for all events that are read at a time: of a thousand containers that end together, each takes as long as all. */
+  private publishOnce(isLoss = false): void {
+    if (this.pending) {
+      this.pending.isLoss ||= isLoss;
+      return;
+    }
+    const pending = { isLoss };
+    this.pending = pending;
+    queueMicrotask(() => {
+      this.pending = undefined;
+      this.publish(pending.isLoss);
+    });
+  }
+
+  /** Once for all times that are over together: thousands of domains may have been removed at once. */
+  private publishSoon(): void {
+    this.cancelSoon ??= this.options.clock.after(SOON_MS, () => {
+      this.cancelSoon = undefined;
+      this.publish();
+    });
+  }
+
+  private publish(isLoss = false): void {
+    if (!this.emit || this.engineState.kind !== 'listed') return;
+    const snapshot = this.engineSnapshot();
+    const translation = (this.options.translate ?? toRoutes)(snapshot);
+    this.lastGood = translation.lastGood;
+    this.latestReadings = this.withTransitionTimes(translation.readings);
+    if (snapshot.reach.kind === 'unknown') return;
+    this.changes.record(snapshot, translation.readings);
+    const before = this.readiness;
+    this.readiness = readinessOf(snapshot);
+    this.listing = {
+      kind: 'listed',
+      source: DOCKER_SOURCE,
+      routes: this.retained.merge(translation.routes),
+      problems: [...translation.problems, ...this.store.unreadableOnes().slice(0, MAX_UNREADABLE).map(notInspected)],
+      urgent: isLoss || lostReadiness(before, this.readiness),
+    };
+    this.emit(this.listing);
+  }
+
+  private engineSnapshot(): EngineSnapshot {
+    const { settings, clock } = this.options;
+    const { addresses, network, elsewhere } = settings;
+    const seen = { containers: this.store.containers(), draining: this.draining.ids(), reach: this.networks.reach() };
+    return { ...seen, addresses, network, elsewhere, lastGood: this.lastGood, now: clock.now() };
+  }
+
+  /** Until the engine can be listed again. */
+  private leaveOut(ids: Iterable<string>, why: string): void {
+    const { emit, listing, engineState, store } = this;
+    if (!emit || !listing || engineState.kind !== 'away') return;
+    const added = this.lost.add(ids, listing.routes);
+    if (added.length === 0) return;
+    for (const id of added)
+      this.options.log.warn({ container: store.get(id)?.name, id: id.slice(0, 12) }, `${why}: not used until it is listed`);
+    emit({ ...listing, routes: this.lost.leaveOut(listing.routes), urgent: true, repeated: true });
+    emit(engineState.failure);
+  }
+
+  /** An engine that ends has told all its containers to stop. It reports the end of few of them, and they get other addresses. */
+  private leaveOutStopping(): void {
+    this.leaveOut(this.draining.ids(), 'a container was told to stop before the engine went away');
+  }
+
+  private isDataplane(id: string): boolean {
+    const reach = this.networks.reach();
+    return reach.kind === 'networks' && reach.dataplanes.has(id);
+  }
 }
 
 const notInspected = (container: UnreadableContainer): UndatedProblem => ({

@@ -80,7 +80,7 @@ export async function startController(
       noteServed(served, dataplane, event);
       // The conditions of routes depend on the health of their targets.
       if (event.kind === 'upstream') for (const pusher of pushers) pusher.wake();
-      if (event.kind === 'applied' || event.kind === 'upstream') for (const source of sources) source.hear?.({ ...event, dataplane });
+      if (event.kind === 'applied' || event.kind === 'upstream') for (const source of sources) source.notify?.({ ...event, dataplane });
     };
     return new Pusher({ address, token, clock, random, identity, state: () => reconciler.state(), reload, watch, conditions });
   });

@@ -7,7 +7,7 @@ import type { Snapshot, Source } from '../sources/source.ts';
 /** Runs a source until the signal is aborted. A source that fails is restarted, and its routes stay meanwhile. */
 export async function keepRunning(
   source: Source,
-  hear: (snapshot: Snapshot) => void,
+  accept: (snapshot: Snapshot) => void,
   { clock, random, log, signal }: { clock: Clock; random: Random; log: Log; signal: AbortSignal },
 ): Promise<void> {
   const backoff = createBackoff(random);
@@ -15,7 +15,7 @@ export async function keepRunning(
     try {
       await source.run(signal, (snapshot) => {
         backoff.reset();
-        hear(snapshot);
+        accept(snapshot);
       });
     } catch (error) {
       log.error(

@@ -56,7 +56,8 @@ export interface Source {
   reload?(): Promise<Snapshot>;
   /** The state of each object that it has seen; the same id and section remain the same object. */
   readings(): readonly Reading[];
-  hear?(event: DataplaneEvent): void;
+  /** Called for each of these messages of each data plane, in the order in which it sent them. */
+  notify?(event: DataplaneEvent): void;
   /** Called when the data planes serve a different snapshot of this source, or serve the same one differently. */
   served?(served: ServedSnapshot): void;
 }

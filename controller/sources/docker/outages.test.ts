@@ -126,7 +126,7 @@ test('a container that stops responding while the engine is away is not used unt
   engine.run(app(2, 'b.example'));
   await next('a.example=healthy b.example=healthy');
   const report = (number: number, healthy: boolean) =>
-    source.hear?.({
+    source.notify?.({
       kind: 'upstream',
       dataplane: 'd',
       address: '172.18.0.2:80',
@@ -344,7 +344,7 @@ test('a container that does not respond is inspected, as its end may not have be
   engine.run(app(1));
   await next('a.example=healthy');
   engine.change(fakeId(1), { running: false });
-  source.hear?.({
+  source.notify?.({
     kind: 'upstream',
     dataplane: 'd',
     address: '172.18.0.2:80',

@@ -139,7 +139,7 @@ class DockerSource implements Source {
     return this.latestReadings.map((reading) => this.health.applyTo(reading));
   }
 
-  hear(event: DataplaneEvent): void {
+  notify(event: DataplaneEvent): void {
     if (event.kind === 'upstream') {
       this.health.record(event);
       // A stream of events may be silent without having ended.

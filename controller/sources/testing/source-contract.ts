@@ -168,11 +168,11 @@ export function sourceContract(name: string, create: (t: TestContext, clock: Clo
     const { source } = await started(t, 'a.example', 'b.example');
     const before = source.readings();
     const tell = (healthy: boolean, { id, address }: Pick<Reading, 'id' | 'address'>) =>
-      source.hear?.({ kind: 'upstream', dataplane: 'd', id, address: address ?? '192.0.2.1:80', healthy, reason: 'connection refused' });
+      source.notify?.({ kind: 'upstream', dataplane: 'd', id, address: address ?? '192.0.2.1:80', healthy, reason: 'connection refused' });
     tell(false, { id: 'of nobody here', address: '192.0.2.1:80' });
     assert.deepEqual(source.readings(), before);
     const [target] = before.filter(({ address }) => address !== null);
-    if (!target || !source.hear) return;
+    if (!target || !source.notify) return;
     tell(false, target);
     const down = source.readings().filter(({ resolved }) => !resolved.holds);
     assert.deepEqual(
@@ -187,7 +187,7 @@ export function sourceContract(name: string, create: (t: TestContext, clock: Clo
 /** A data plane on this host opens its stream. */
 function hearOf(source: Source): void {
   const applied = { instance: 'i', revision: 1, generation: 1, results: [], removed: [], addresses: [] };
-  source.hear?.({ kind: 'applied', dataplane: 'd', applied } satisfies DataplaneEvent);
+  source.notify?.({ kind: 'applied', dataplane: 'd', applied } satisfies DataplaneEvent);
 }
 
 /** Runs the source until the test ends, after reporting a data plane to it. */

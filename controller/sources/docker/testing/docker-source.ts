@@ -64,7 +64,7 @@ export function withEngine(t: User, clock: Clock = systemClock, translate: (snap
 
 /** Opens the stream of a data plane, which reports the addresses of its interfaces. */
 const locating = (source: Source) => (dataplane: string, addresses: string[]) =>
-  source.hear?.({
+  source.notify?.({
     kind: 'applied',
     dataplane,
     applied: { instance: 'i', revision: 1, generation: 1, results: [], removed: [], addresses },

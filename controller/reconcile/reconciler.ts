@@ -1,11 +1,14 @@
 import type { Clock } from '../../shared/runtime/clock.ts';
+import { createDebounce } from '../../shared/runtime/debounce.ts';
 import type { Log } from '../../shared/runtime/log/log.ts';
 import type { Problem } from '../../shared/wire/apply.ts';
 import { type Desired, desire, type Listing, type SourceView } from '../desired/desire.ts';
 import type { Snapshot, Source, UndatedProblem } from '../sources/source.ts';
-import { createHoldOff } from './hold-off.ts';
 import { trackProblemDates } from './problem-dates.ts';
 import { type Guarded, guardListing, SECOND_LISTING_MS } from './removal-guard.ts';
+
+/** Sources report changes in bursts. */
+const HOLD_OFF = { quietMs: 100, maxMs: 500 };
 
 /** The latest routing table, with the start times of its problems. */
 export type DesiredState = { readonly desired: Desired; readonly problems: readonly Problem[] };
@@ -61,7 +64,7 @@ export function createReconciler(options: {
       else waiter.resolve();
     }
   };
-  const holdOff = createHoldOff(clock, rebuild);
+  const holdOff = createDebounce(clock, HOLD_OFF, rebuild);
 
   const accept = (snapshot: Snapshot, confirmed: boolean) => {
     const first = !states.has(snapshot.source);

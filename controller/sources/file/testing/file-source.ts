@@ -28,7 +28,7 @@ export async function temporary(t: TestContext): Promise<string> {
   return directory;
 }
 
-/** Runs a source on `path`; `next` resolves with the next snapshot and the time that it took, or fails. */
+/** Runs a source on `path`; `next` resolves with the next snapshot, or fails. */
 export function follow(t: TestContext, path: string, clock = systemClock) {
   const stopping = new AbortController();
   const heard: Snapshot[] = [];
@@ -43,7 +43,7 @@ export function follow(t: TestContext, path: string, clock = systemClock) {
     stopping.abort();
     await running;
   });
-  const next = async (within = LONG_MS): Promise<{ gist: string; tookMs: number }> => {
+  const next = async (within = LONG_MS): Promise<{ gist: string }> => {
     const start = performance.now();
     while (heard.length === taken) {
       const left = start + within - performance.now();
@@ -56,7 +56,7 @@ export function follow(t: TestContext, path: string, clock = systemClock) {
         };
       });
     }
-    return { gist: gist(heard[taken++] as Snapshot), tookMs: performance.now() - start };
+    return { gist: gist(heard[taken++] as Snapshot) };
   };
   /** No unexpected snapshot is left. */
   const rest = (): string[] => heard.slice(taken).map(gist);

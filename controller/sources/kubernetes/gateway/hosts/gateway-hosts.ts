@@ -94,7 +94,10 @@ export function gatewayHost(
   const isBeside = isOfOther ? isOwn : besideOwn(covered, isOwn);
   // Of the owner of an older object, only listeners and routes that name the host: otherwise others could turn that on by naming it.
   const isRequiring = isOfOther ? namingListenersOf(other.meta, name, rules, allLists) : isOwn;
-  const usual = isShared ? requiredBy(all.flatMap(({ listeners }) => listeners.filter(isRequiring))) : undefined;
+  // Listeners of others that are more specific turn nothing off, nor do routes of others at one of the owner's listeners.
+  const requiring = () =>
+    isOfOther ? all.flatMap(({ listeners }) => listeners.filter(isRequiring)) : rules.requiringOf(name).filter(isBeside);
+  const usual = isShared ? requiredBy(requiring()) : undefined;
   // The owner's namespace may have objects of other kinds although the oldest one is of another namespace.
   const owners = new Set(isOfOther ? [other.meta.namespace] : all.flatMap(({ listeners }) => listeners.filter(isOwn).map(namespaceOf)));
   const ofOwner = [...owners].flatMap((namespace) => other?.https.get(namespace) ?? []);

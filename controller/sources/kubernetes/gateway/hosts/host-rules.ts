@@ -140,6 +140,16 @@ export class HostRules {
     return new Map(found.filter(([, some]) => some.length > 0));
   }
 
+  /** The listeners whose hosts include this one and that require client certificates, also where other Gateways have more specific ones. */
+  requiringOf(name: Hostname): BoundListener[] {
+    const names = coveringNames(name);
+    return [...this.listeners].flatMap(([key, { byName }]) =>
+      names
+        .flatMap((one) => byName.get(one) ?? [])
+        .filter((bound) => bound.clientAuthorities !== null && !this.isIsolated(bound, names, byName, this.passing.get(key))),
+    );
+  }
+
   /** Whether its Gateway has a more specific listener at the place, although another Gateway may have the most specific one. */
   private isIsolated({ gateway, listener }: BoundListener, names: readonly Hostname[], ...all: readonly (ByName | undefined)[]): boolean {
     const more = names.slice(0, names.indexOf(listener.hostname));

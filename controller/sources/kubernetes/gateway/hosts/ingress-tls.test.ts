@@ -114,6 +114,25 @@ test('clients of a host need the certificates of its own Gateway although a youn
   }
 });
 
+test('clients of a host need the certificates of its own Gateway although a younger one of another namespace has a more specific listener', () => {
+  const own = requiring(443, gateway('shop', listener('HTTPS', 443), listener('HTTP', 8_080, 'a.test')));
+  for (const hostname of ['a.test', '*.test'])
+    for (const port of [443, 8_443]) {
+      const odd = gateway('odd', listener('HTTPS', port, hostname));
+      assert.equal(tlsAt(443, own, ingress('shop', TLS), odd).requires, 'shop', `${hostname} ${port}`);
+    }
+});
+
+test('clients of a host need the certificates of its own Gateway although a route of another namespace names it at an older one for HTTP', () => {
+  const [open, own] = [
+    gateway('shop', listener('HTTP', 80, '*.test')),
+    gateway('shop', listener('HTTPS', 8_443, 'a.test'), listener('HTTP', 81)),
+  ];
+  const objects = [open, requiring(8_443, own), ingress('shop', TLS)] as const;
+  for (const routes of [[], [routeOf('odd', 'shop/g1', ['a.test'])]])
+    for (const port of [443, 8_443]) assert.equal(tlsAt(port, ...objects, ...routes).requires, 'shop');
+});
+
 test('an Ingress’s host keeps the certificate that it has by an older listener for its wildcard, or for every host, beside a younger Gateway', () => {
   for (const hostname of [undefined, '*.test'])
     for (const owner of ['shop', 'infra']) {

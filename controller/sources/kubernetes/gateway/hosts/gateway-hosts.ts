@@ -206,7 +206,8 @@ function ownListeners(name: Hostname, rules: HostRules, places: readonly Place[]
   const rivals = oldest.rank === 0 ? [...own, oldest.route] : own;
   if (named === undefined || rivals.some((one) => byAge(one, named.owner) < 0)) return isOwn;
   const { namespace } = named.owner.meta;
-  return own.some(({ meta }) => meta.namespace === namespace) ? isOwn : ({ owner }) => owner.meta.namespace === namespace;
+  const isRouteOfNamespace = oldest.rank === 0 && own.some(({ meta }) => meta.namespace === namespace);
+  return isRouteOfNamespace ? isOwn : ({ owner }) => owner.meta.namespace === namespace;
 }
 
 function listenersOfRoute(name: Hostname, rules: HostRules, { route }: RuleMatch): IsOwn {

@@ -133,6 +133,14 @@ test('clients of a host need the certificates of its own Gateway although a rout
     for (const port of [443, 8_443]) assert.equal(tlsAt(port, ...objects, ...routes).requires, 'shop');
 });
 
+test('a route of another namespace for a wildcard takes no certificate from a host below it, and requires none of its clients', () => {
+  const named = gateway('shop', listener('HTTPS', 443, 'a.test'), listener('HTTP', 81));
+  const wild = routeOf('odd', 'shop/g1', ['*.test']);
+  assert.equal(tlsAt(443, named, gateway('shop', listener('HTTPS', 8_443)), ingress('shop'), wild).presents, 'shop');
+  const other = requiring(8_443, gateway('shop', listener('HTTPS', 8_443, '*.test')));
+  assert.equal(tlsAt(443, named, other, ingress('shop'), wild).requires, null);
+});
+
 test('an Ingress’s host keeps the certificate that it has by an older listener for its wildcard, or for every host, beside a younger Gateway', () => {
   for (const hostname of [undefined, '*.test'])
     for (const owner of ['shop', 'infra']) {

@@ -130,7 +130,8 @@ export function gatewayHost(
   const own = candidates.map((isOne) => listeners.filter(isOne)).find((some) => some.some(({ secrets }) => secrets.length > 0));
   const isOwnSecret = own !== undefined;
   const usualOfAll = presentingAmong(name, own ?? listeners);
-  const isCertified = isOfOther && usualOfAll !== null && rules.certifying(name, usualOfAll).some((one) => isOlderForeign(one, usualOfAll));
+  const isBesideOther = usualOfAll !== null && other !== undefined && other.meta.namespace !== usualOfAll.owner.meta.namespace;
+  const isCertified = isBesideOther && rules.certifying(name, usualOfAll).some((one) => isOlderForeign(one, usualOfAll));
   const isLeft = !isOwnSecret && (ofOwner.includes(true) || isCertified);
   const presenting = isLeft ? null : usualOfAll;
   // Where the owner's listeners are for every host, they present their default certificates.

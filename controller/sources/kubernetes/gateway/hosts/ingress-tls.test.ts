@@ -141,6 +141,13 @@ test('a route of another namespace for a wildcard takes no certificate from a ho
   assert.equal(tlsAt(443, named, other, ingress('shop'), wild).requires, null);
 });
 
+test('a host keeps the certificate of its own listener for its wildcard beside a younger Gateway of another namespace', () => {
+  const own = gateway('shop', listener('HTTPS', 443, '*.test'), listener('HTTP', 80, 'a.test'));
+  const odd = gateway('odd', listener('HTTPS', 443, 'a.test'));
+  assert.equal(tlsAt(443, own, ingress('shop'), odd).presents, 'shop');
+  assert.equal(tlsAt(443, own, odd).presents, 'odd', 'its own serves nothing on this port');
+});
+
 test('an Ingress’s host keeps the certificate that it has by an older listener for its wildcard, or for every host, beside a younger Gateway', () => {
   for (const hostname of [undefined, '*.test'])
     for (const owner of ['shop', 'infra']) {

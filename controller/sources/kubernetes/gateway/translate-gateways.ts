@@ -3,7 +3,7 @@ import { GATEWAY_CONTROLLER } from '../../../../shared/name.ts';
 import type { Globals } from '../../../../shared/settings.ts';
 import type { Gateway, ListenerSet } from '../objects/gateway.ts';
 import type { AnyRoute, HttpRoute } from '../objects/http-route.ts';
-import { byAge, nameOf } from '../objects/meta.ts';
+import { byAge, type Meta, nameOf } from '../objects/meta.ts';
 import { GATEWAY_GROUP } from '../objects/object-ref.ts';
 import type { Service } from '../objects/service.ts';
 import type { TlsRoute } from '../objects/tls-route.ts';
@@ -44,8 +44,8 @@ export type GatewayTranslation = {
   readonly statuses: readonly DesiredStatus[];
   /** The ports of the data plane that listeners need; null if this controller serves no Gateway. */
   readonly settings: Globals | null;
-  /** The Secrets of listeners without a host, which are presented for any name. */
-  readonly defaults: readonly { readonly secret: string; readonly place: DefaultPlace }[];
+  /** The Secrets of listeners without a host, which are presented for any name, and the objects that define these. */
+  readonly defaults: readonly { readonly secret: string; readonly place: DefaultPlace; readonly meta: Meta }[];
 };
 
 const NOTHING: GatewayTranslation = {
@@ -196,9 +196,9 @@ function orphans({ gatewayClasses, gateways, listenerSets }: GatewaySnapshot): D
 }
 
 const defaultsOf = (listeners: readonly BoundListener[], map: PortMap) =>
-  listeners.flatMap(({ isServed, listener, address, secrets: [secret] }) =>
+  listeners.flatMap(({ isServed, owner, listener, address, secrets: [secret] }) =>
     isServed && listener.hostname === null && secret !== undefined
-      ? [{ secret, place: { address, port: mapPort(map, listener.port) } }]
+      ? [{ secret, place: { address, port: mapPort(map, listener.port) }, meta: owner.meta }]
       : [],
   );
 

@@ -59,8 +59,10 @@ export function translate(snapshot: ClusterSnapshot): ClusterTranslation {
     const usual = isPresented ? 'provided' : httpsOf(host as Domain, own, certificates, problems);
     // Wildcards come first in this order.
     const over = wildcardOf(host as Domain);
-    const isForeign = over !== undefined && certificates.isPresented(over) && owners.get(over)?.namespace !== namespace;
-    const https = usual === 'off' && isForeign && presentsDefault(host, site, certificates) ? 'provided' : usual;
+    const ofWildcard = over !== undefined && over !== host && certificates.isPresented(over) ? owners.get(over) : undefined;
+    const isForeign = usual === 'off' && ofWildcard !== undefined && ofWildcard.namespace !== namespace;
+    const https = isForeign && presentsDefault(host, site, certificates) ? 'provided' : usual;
+    if (isForeign && https === 'off' && own.length > 0) certificates.presentCovering(olderDefaults(gateways, ofWildcard), host);
     const route = routeOf(claims, site, https);
     if ('domain' in route) routes.push(route);
     else problems.push({ ...badRoute(host, route.reason), origin: route.origin });
@@ -185,6 +187,12 @@ function presentsDefault(host: string, site: GatewaySite | null, certificates: S
   const secrets = site?.http?.ownDefaults ?? [];
   return certificates.presentCovering(secrets, host) || certificates.presentFirst(secrets, host);
 }
+
+/** The default certificates that were there before a wildcard with a certificate, and still would be presented for an Ingress below it. */
+const olderDefaults = ({ defaults }: GatewayTranslation, ofWildcard: Meta): string[] =>
+  defaults.flatMap(({ secret, meta }) =>
+    meta.namespace !== ofWildcard.namespace && byAge({ meta }, { meta: ofWildcard }) < 0 ? [secret] : [],
+  );
 
 function withOrigin(input: RouteInput): RouteSpec | { readonly origin: string; readonly reason: string } {
   const route = reader.read(input);

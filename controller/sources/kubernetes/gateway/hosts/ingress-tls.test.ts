@@ -40,7 +40,7 @@ function tlsOf(name: string, port: number, ...objects: readonly Sample[]) {
   );
   const host = routes.find(({ domain }) => domain === name);
   const ca = (host?.client_auth_at?.find(({ ports }) => ports === undefined || ports.includes(port)) ?? host?.client_auth)?.ca;
-  const names = [name, '*.test', `*@:${port}`];
+  const names = [name, `*${name.slice(name.indexOf('.'))}`, `*@:${port}`];
   const presented = names.map((one) => certificates.find(({ domains }) => domains.includes(one))).find((one) => one !== undefined);
   return {
     isPassedOn: host?.tls_passthrough?.some(({ ports }) => ports?.includes(port) === true) === true,
@@ -164,6 +164,19 @@ test('an Ingress’s host keeps the certificate that it has by an older listener
     assert.equal(tlsAt(443, ingress('shop'), ...others, odd).presents, 'odd', 'nothing was presented on this port');
   const wild = [gateway('infra', listener('HTTPS', 8_443, '*.test')), gateway('odd', listener('HTTPS', 443, '*.test'))];
   assert.equal(tlsOf('*.test', 443, ingress('shop', [], '*.test'), ...wild).presents, 'odd');
+});
+
+test('an Ingress’s host keeps the certificate of an older listener for every host below a younger listener for its wildcard', () => {
+  for (const owner of ['shop', 'infra'])
+    for (const port of [443, 8_443]) {
+      const [forAll, wild] = [gateway(owner, listener('HTTPS', port)), gateway('odd', listener('HTTPS', 443, '*.test'))];
+      assert.equal(tlsAt(port, ingress('shop'), forAll, wild).presents, owner);
+      assert.equal(tlsAt(port, ingress('shop'), wild, forAll).presents, 'odd');
+      assert.equal(tlsOf('b.test', port, ingress('shop'), forAll, wild).presents, 'odd', 'nobody has this host');
+    }
+  const other = gateway('infra', listener('HTTPS', 443));
+  const wild = gateway('odd', listener('HTTPS', 443, '*.example'));
+  assert.equal(tlsOf('a.example', 443, ingress('shop', [], 'a.example'), other, wild).presents, 'odd', 'the other one is not for it');
 });
 
 test('an Ingress’s host keeps the certificate of an Ingress of its namespace for every host beside a younger Gateway', () => {

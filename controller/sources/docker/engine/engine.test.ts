@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
+import { type AddressInfo, connect, createServer as createTcpServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { setTimeout as wait } from 'node:timers/promises';
 import { systemClock } from '../../../../shared/runtime/clock.ts';
 import { ManualClock } from '../../../../shared/runtime/testing/manual-clock.ts';
 import { fakeId } from '../testing/fake-container.ts';
@@ -147,4 +150,27 @@ test('an invalid list is a failure, not an empty list', async (t) => {
   };
   await assert.rejects(session.list(), /could not list containers: the response was truncated/);
   await assert.rejects(session.inspect(fakeId(1)), /could not inspect a container: the response was truncated/);
+});
+
+test('the system checks that a remote engine is still there while its stream of events is silent', async (t) => {
+  const { path } = await running(t);
+  const server = createTcpServer((incoming) => {
+    const outgoing = connect(path);
+    incoming.pipe(outgoing).pipe(incoming);
+    incoming.once('error', () => outgoing.destroy());
+  });
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  t.after(() => server.close());
+  const { port } = server.address() as AddressInfo;
+  const session = await opened({ kind: 'tcp', host: '127.0.0.1', port });
+  t.after(() => session.close());
+  await session.follow(
+    null,
+    () => undefined,
+    () => undefined,
+  );
+  // proc_net_tcp.txt: the remote address, the state (01 is established) and the pending timer (02 is that of keepalive).
+  const hexPort = port.toString(16).toUpperCase().padStart(4, '0');
+  const isChecked = () => new RegExp(`:${hexPort} 01 \\S+ 02:`).test(readFileSync('/proc/net/tcp', 'latin1'));
+  while (!isChecked()) await wait(5);
 });

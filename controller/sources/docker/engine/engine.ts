@@ -1,3 +1,4 @@
+import { Socket } from 'node:net';
 import { inspect } from 'node:util';
 import type Dockerode from 'dockerode';
 import type { Clock } from '../../../../shared/runtime/clock.ts';
@@ -46,10 +47,22 @@ const STREAM_BEGINS_MS = 1_000;
 const MAX_EVENT = 1_048_576;
 
 /**
+ * The time without traffic after which the system asks a remote engine whether it is still there (ms). A connection that a firewall or NAT
+ * has forgotten is silent, as is a stream without events: it ends ten questions, a second apart, later.
+ */
+const KEEPALIVE_MS = 5_000;
+
+/**
  * Sockets are not kept, because the next request may reach another engine at the same path. The library formats each request for its
  * debug log even when it is off; with all of an agent's sockets in it that takes 6 ms.
  */
 class PlainAgent extends Agent {
+  override createConnection(...args: Parameters<Agent['createConnection']>): ReturnType<Agent['createConnection']> {
+    const socket = super.createConnection(...args);
+    if (socket instanceof Socket) socket.setKeepAlive(true, KEEPALIVE_MS);
+    return socket;
+  }
+
   [inspect.custom](): string {
     return 'Agent';
   }

@@ -74,6 +74,44 @@ test('while the resolver fails, the last answer is used without waiting for 10 m
   assert.deepEqual(by.answers.at(-1), 'EAI_AGAIN');
 });
 
+test('while the resolver is silent, the last answer is used, and only the first requests wait a moment for a new one', () => {
+  const by = byHand();
+  by.resolve();
+  by.clock.pass(60_000);
+  assert.deepEqual(by.answers, [], 'there is no last answer');
+  by.say('10.0.0.1');
+  by.clock.pass(30_000);
+  by.resolve();
+  by.resolve();
+  by.clock.pass(499);
+  assert.equal(by.answers.length, 1);
+  by.clock.pass(1);
+  assert.deepEqual(by.answers, ['10.0.0.1', '10.0.0.1', '10.0.0.1']);
+  by.resolve();
+  assert.deepEqual([by.answers.length, by.queries.length], [4, 1]);
+  by.say('10.0.0.2');
+  by.resolve();
+  assert.deepEqual([by.answers.length, by.answers.at(-1)], [5, '10.0.0.2'], 'its answer is used once it comes');
+  by.clock.pass(30_000);
+  by.resolve();
+  by.clock.pass(1_000);
+  by.fail('ENOTFOUND');
+  by.resolve();
+  assert.deepEqual([by.answers.length, by.queries.length], [6, 1], 'a name that turns out to be gone is resolved again');
+});
+
+test('a resolver that is silent for longer than 10 minutes leaves nothing that is used', () => {
+  const by = byHand();
+  by.resolve();
+  by.say('10.0.0.1');
+  by.clock.pass(600_000);
+  by.resolve();
+  by.clock.pass(5_000);
+  assert.equal(by.answers.length, 1);
+  by.fail('EAI_AGAIN');
+  assert.equal(by.answers.at(-1), 'EAI_AGAIN');
+});
+
 test('the first answer after a failure is used at once', () => {
   const by = byHand();
   by.resolve();

@@ -8,6 +8,8 @@ const FRESH_MS = 30_000;
 /** How long the last answer stays in use while the resolver itself fails (ms), and how often it is retried then. */
 const STALE_MS = 600_000;
 const RETRY_MS = 5_000;
+/** How long requests wait for the resolver while there is a last answer (ms): one whose servers are silent takes many seconds to fail. */
+const WAIT_MS = 500;
 /** The maximum number of names in the cache; the least recently used one is evicted first. */
 const MAX_KNOWN = 10_000;
 
@@ -19,7 +21,7 @@ type CachedAnswer = {
   /** When the resolver answered, and until when the answer is used. */
   readonly at: number;
   until: number;
-  /** Whether the resolver has failed since; if so, requests do not wait for it. */
+  /** Whether the resolver has failed since, or is silent; if so, requests do not wait for it. */
   failing: boolean;
   next: number;
 };
@@ -29,7 +31,7 @@ type Then = (error: NodeJS.ErrnoException | null, addresses: readonly string[]) 
 /**
  * Resolves host names through the system's resolver (including the hosts file and engine names), again
  * every 30 s. Several addresses take turns. A name that no longer exists (ENOTFOUND) is dropped at once: its address may be
- * another's by now. While the resolver fails otherwise, the last answer is used for up to 10 minutes.
+ * another's by now. While the resolver fails otherwise, or is silent, the last answer is used for up to 10 minutes.
  */
 export class Resolver {
   private readonly known = new Map<string, CachedAnswer>();
@@ -67,11 +69,21 @@ export class Resolver {
     }
     const waiting = then === null ? [] : [then];
     this.pending.set(host, waiting);
+    const cancelWait = then === null ? null : this.clock.after(WAIT_MS, () => this.proceed(host, waiting));
     this.lookUp(host, (error, addresses) => {
+      cancelWait?.();
       this.pending.delete(host);
       const known = error === null ? this.learn(host, addresses) : this.keep(host, error);
       for (const answer of waiting) known === null ? answer(error, []) : answer(null, turn(known));
     });
+  }
+
+  /** The resolver is silent: those who wait for it, and all others until it responds, use the last answer if there is one. */
+  private proceed(host: string, waiting: Then[]): void {
+    const known = this.usable(host);
+    if (known === null) return;
+    known.failing = true;
+    for (const answer of waiting.splice(0)) answer(null, turn(known));
   }
 
   private learn(host: string, addresses: readonly string[]): CachedAnswer {
@@ -87,15 +99,19 @@ export class Resolver {
 
   /** The answer that is still usable after a failure; null for none. */
   private keep(host: string, error: NodeJS.ErrnoException): CachedAnswer | null {
-    const known = this.known.get(host);
-    const now = this.clock.monotonic();
-    if (known !== undefined && error.code !== 'ENOTFOUND' && now - known.at < STALE_MS) {
+    const known = error.code === 'ENOTFOUND' ? null : this.usable(host);
+    if (known === null) this.known.delete(host);
+    else {
       known.failing = true;
-      known.until = now + RETRY_MS;
-      return known;
+      known.until = this.clock.monotonic() + RETRY_MS;
     }
-    this.known.delete(host);
-    return null;
+    return known;
+  }
+
+  /** The last answer, if it is not too old to be used; null for none. */
+  private usable(host: string): CachedAnswer | null {
+    const known = this.known.get(host);
+    return known !== undefined && this.clock.monotonic() - known.at < STALE_MS ? known : null;
   }
 }
 

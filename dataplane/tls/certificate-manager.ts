@@ -262,10 +262,11 @@ export class CertificateManager {
     return this.automatic.stop();
   }
 
-  /** The current certificate as the ACME side sees it: an internal wildcard that covers the name does not replace an order. */
+  /** As the ACME side sees it: an internal wildcard over the name does not replace an order, nor that of an authority a renewal. */
   private currentExceptInternal(name: string): StoredCertificate | null {
     const held = this.selection.find(name);
-    return held?.source === 'internal' ? null : held;
+    const current = held?.source === 'acme' || held?.source === 'internal' ? (this.selection.ownOf(name) ?? held) : held;
+    return current?.source === 'internal' ? null : current;
   }
 
   private expiring(failing: ReadonlySet<string>): number {

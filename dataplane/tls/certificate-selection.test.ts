@@ -60,6 +60,29 @@ test('the exact name is preferred, then the wildcard over one label', () => {
   ]);
 });
 
+test('one that is not valid leaves its name to a valid one of the wildcard, for as long as there is one', () => {
+  const selection = new Selection();
+  selection.put('old', ['a.a.test'], { until: 2 });
+  selection.put('other', ['b.a.test'], { until: 90 });
+  selection.put('wild', ['*.a.test'], { source: 'file', until: 5 });
+  selection.news();
+  selection.clock.pass(2 * DAY_MS + 60_000);
+  assert.deepEqual(selection.news(), ['a.a.test=none']);
+  assert.deepEqual(selection.find('a.a.test', 'b.a.test', 'c.a.test'), ['wild', 'other', 'wild']);
+  assert.equal(selection.known.ownOf('a.a.test')?.id, 'old');
+  selection.known.update({ put: [], removed: ['wild'] });
+  assert.deepEqual(selection.news(), ['*.a.test=none', 'a.a.test=old'], 'without it, the browser shows what is wrong');
+  selection.put('ours', ['*.a.test'], { source: 'internal' });
+  assert.deepEqual(selection.find('a.a.test'), ['old'], 'a public one is not replaced by one that few trust');
+  selection.known.update({ put: [], removed: ['ours'] });
+  selection.put('next', ['*.a.test'], { until: 3 });
+  assert.deepEqual(selection.find('a.a.test'), ['next']);
+  selection.clock.pass(4 * DAY_MS);
+  assert.deepEqual(selection.find('a.a.test'), ['old'], 'that of the wildcard has expired, too');
+  selection.put('new', ['a.a.test'], { from: 0 });
+  assert.deepEqual(selection.find('a.a.test'), ['new']);
+});
+
 test('of several certificates for a name, a currently valid one wins, then a provided one, then the one that expires last', () => {
   const selection = new Selection();
   selection.put('over', ['a.test'], { source: 'file', from: -90, until: -1 });

@@ -15,6 +15,8 @@ export class CertificateSelection {
   /** Every name, wildcards as written, with all candidates for it. */
   private readonly byName = new Map<string, StoredCertificate[]>();
   private readonly selected = new Map<string, StoredCertificate>();
+  /** Names that have no valid certificate of their own. */
+  private readonly invalid = new Set<string>();
   private readonly listeners = new Set<(changes: readonly SelectionChange[]) => void>();
   private readonly stopReselecting: () => void;
 
@@ -43,6 +45,7 @@ export class CertificateSelection {
         else others.push(certificate);
       }
     }
+    for (const name of this.invalid) if (touched.has(wildcardOf(name) ?? '')) touched.add(name);
     this.reselect(touched);
   }
 
@@ -58,6 +61,11 @@ export class CertificateSelection {
   /** Without that of a wildcard that covers the name. */
   exactly(name: string): StoredCertificate | null {
     return this.selected.get(name) ?? null;
+  }
+
+  /** The best one for exactly this name, even if that of a wildcard is selected because this one is not valid. */
+  ownOf(name: string): StoredCertificate | null {
+    return best(this.byName.get(name) ?? [], this.clock.now());
   }
 
   /** The certificate served for each name and wildcard. */
@@ -91,13 +99,26 @@ export class CertificateSelection {
     const now = this.clock.now();
     const changes: SelectionChange[] = [];
     for (const name of names) {
-      const certificate = best(this.byName.get(name) ?? [], now);
+      const certificate = this.choose(name, now);
       if (certificate === (this.selected.get(name) ?? null)) continue;
       if (certificate === null) this.selected.delete(name);
       else this.selected.set(name, certificate);
       changes.push({ name, certificate });
     }
     if (changes.length > 0) for (const listener of this.listeners) listener(changes);
+  }
+
+  /** null also if one that is not valid, as after its expiry, leaves the name to the wildcard over it, which has one that is. */
+  private choose(name: string, now: number): StoredCertificate | null {
+    const own = best(this.byName.get(name) ?? [], now);
+    if (own === null || isValid(own, now)) {
+      this.invalid.delete(name);
+      return own;
+    }
+    this.invalid.add(name);
+    const over = best(this.byName.get(wildcardOf(name) ?? '') ?? [], now);
+    // Only those who trust our own authority would be served better.
+    return over !== null && over.source !== 'internal' && isValid(over, now) ? null : own;
   }
 }
 

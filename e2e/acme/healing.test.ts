@@ -2,6 +2,8 @@ import assert from 'node:assert/strict';
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { folderName } from '../../dataplane/tls/store/folder-name.ts';
+import { type MadePair, makePair } from '../../shared/certificates/testing/pairs.ts';
 import { missing } from '../components.ts';
 import { until } from '../testing/until.ts';
 import { Upstream } from '../testing/upstream.ts';
@@ -67,4 +69,41 @@ test('damaged ordered certificates are ordered again, and damaged provided ones 
   const lines = JSON.parse((await again.admin('GET', '/certificates')).text) as { source: string; last_error: string | null }[];
   assert.match(lines.find(({ source }) => source === 'file')?.last_error ?? '', /by-hand/);
   assert.equal(readFileSync(file('by-hand', 'cert'), 'utf8'), torn);
+});
+
+const DAY_MS = 86_400_000;
+
+/** Stores a certificate as if it had been ordered from another authority. */
+function store(scene: Scene, name: string, { certificate, privateKey }: MadePair, at: number): void {
+  const folder = scene.folder.file(`certs/acme/${folderName([name])}`);
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(`${folder}/cert.pem`, certificate);
+  writeFileSync(`${folder}/key.pem`, privateKey);
+  const meta = { domains: [name], order: `https://ca.test/${at}`, ari_id: null, saved_at: new Date(at).toISOString() };
+  writeFileSync(`${folder}/meta.json`, JSON.stringify(meta));
+}
+
+test('a name whose certificate has expired is served with that of its wildcard, if that is valid, and renewed once', { skip }, async () => {
+  const now = Date.now();
+  await using scene = await Scene.start();
+  await using upstream = await Upstream.start('app', (_, response) => response.end('hello'));
+  const lasting = await makePair(['*.example.com']);
+  store(scene, '*.example.com', lasting, now);
+  for (const name of ['a.example.com', 'b.example.com']) {
+    const old = await makePair([name], { notBefore: now - 91 * DAY_MS, notAfter: now - DAY_MS });
+    store(scene, name, old, now - 91 * DAY_MS);
+  }
+  const serials = () => ['a.example.com', 'b.example.com'].map((name) => scene.kept(name));
+  const before = serials();
+  await using dataplane = await scene.dataplane();
+  await dataplane.route('a.example.com', upstream.address);
+  (await scene.shake('b.example.com', lasting.certificate)).destroy();
+  await dataplane.program.said(/"name":"a.example.com".*certificate renewed/);
+  const [renewed, other] = serials();
+  assert.notEqual(renewed, before[0]);
+  assert.equal(other, before[1], 'it is not routed');
+  const socket = await scene.shake('a.example.com', await (scene.pebble as Pebble).root());
+  assert.equal(serialOf(socket), renewed);
+  socket.destroy();
+  assert.equal((scene.pebble as Pebble).output.split('Added order').length - 1, 1);
 });

@@ -43,6 +43,26 @@ test('a fresh response is sent from the cache with its age, whole, to GET and HE
   assert.equal(upstream.requests.length, 1);
 });
 
+test('a response with a lifetime of a second is used, with or without a Date, which has whole seconds', async () => {
+  let date = '';
+  using upstream = await UpstreamFixture.serving(() => ok('x', `Cache-Control: max-age=1\r\n${date}`));
+  using proxy = await caching(upstream);
+  // From now on, the Date of this proxy is renewed in the middle of each second.
+  proxy.clock.jump(500 - (proxy.clock.now() % 1_000));
+  const found: string[] = [];
+  for (const [path, sentBefore] of [
+    ['/without', null],
+    ['/now', 500],
+    ['/stored', 3_000],
+  ] as const) {
+    proxy.clock.pass(999);
+    date = sentBefore === null ? '' : `Date: ${new Date(proxy.clock.now() - sentBefore).toUTCString()}\r\n`;
+    found.push(...(await statuses(proxy, get(path), get(path))));
+  }
+  const used = ['fwd=uri-miss', 'hit'];
+  assert.deepEqual(found, [...used, ...used, 'fwd=uri-miss', 'fwd=stale'], 'what another cache has stored is as old as its Date says');
+});
+
 test('a response is validated once the time of day has been set back, and is stored with the new time', async () => {
   using upstream = await UpstreamFixture.serving(ok('x', FRESH));
   using proxy = await caching(upstream);

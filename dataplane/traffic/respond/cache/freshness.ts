@@ -6,10 +6,14 @@ import type { CacheResponse } from './response.ts';
 /** Fields of a 304 that do not replace stored ones, since they are about the body (RFC 9111 3.2). */
 const NOT_UPDATED = new Set(['content-encoding', 'content-type', 'content-range', 'content-length', 'trailer', 'age']);
 
+/** Date has whole seconds, and the one that responses without any get here is renewed once a second (ms). */
+const DATE_STEP = 2_000;
+
 /** The age of a response that has just arrived (RFC 9111 4.2.3). Times in ms since 1970. */
 export function agesOf(response: CacheResponse, requestedAt: number, now: number): Pick<CacheEntry, 'receivedAt' | 'initialAge'> {
   const delay = Math.max(0, now - requestedAt) / 1_000;
-  const apparent = response.date === null ? 0 : Math.max(0, (requestedAt - response.date) / 1_000);
+  const sinceDate = response.date === null ? 0 : requestedAt - response.date;
+  const apparent = sinceDate < DATE_STEP ? 0 : sinceDate / 1_000;
   return { receivedAt: now, initialAge: Math.floor(Math.max(apparent, response.age + delay)) };
 }
 

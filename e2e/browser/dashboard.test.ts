@@ -16,6 +16,8 @@ const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.mi
 const RULES = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
 const [TOKEN, VIEW_TOKEN] = ['the-admin-token', 'the-view-token'];
 const VIEWS = ['#/', '#/hosts/shop.test', '#/alerts', '#/routes', '#/upstreams', '#/certificates', '#/settings', '#/nowhere'];
+/** How long a response takes after its first bytes (ms). */
+const STREAM_MS = 300;
 const FIREFOX = 'Mozilla/5.0 (X11; Linux x86_64; rv:131.0) Gecko/20100101 Firefox/131.0';
 
 /** The pair with a site that has had visits and a site whose target does not exist, and pages of a browser that show its dashboard. */
@@ -36,10 +38,15 @@ class Scene {
     const parts = new AsyncDisposableStack();
     const folder = parts.use(new Folder());
     const app = parts.use(
-      await Upstream.start('shop', (_, response) => response.writeHead(200, { 'content-type': 'text/html' }).end('<p>shop')),
+      await Upstream.start('shop', ({ url }, response) => {
+        response.writeHead(200, { 'content-type': 'text/html' });
+        if (url !== '/stream') return response.end('<p>shop');
+        response.write('<p>');
+        return setTimeout(() => response.end('shop'), STREAM_MS);
+      }),
     );
     const admin = await freePort();
-    const sites = `shop.test {\n  reverse_proxy ${app.address}\n  handle /basket/* {\n    respond "empty"\n  }\n}\nnames.test {\n  reverse_proxy ${app.address}\n}\nbroken.test {\n  reverse_proxy 127.0.0.1:1\n}\n`;
+    const sites = `shop.test {\n  reverse_proxy ${app.address}\n  handle /basket/* {\n    respond "empty"\n  }\n}\nnames.test {\n  reverse_proxy ${app.address}\n}\nstream.test {\n  reverse_proxy ${app.address}\n}\nbroken.test {\n  reverse_proxy 127.0.0.1:1\n}\n`;
     const pair = parts.use(
       await Pair.start(folder, sites, {
         flags: ['--admin-listen', `127.0.0.1:${admin}`, '--trusted-proxies', '127.0.0.1/32'],
@@ -160,6 +167,19 @@ describe('the dashboard', { skip: missingBrowser() }, () => {
     );
     assert.equal(requested.length, new Set(requested).size, 'one request for each');
     assert.deepEqual(shown.problems, []);
+  });
+
+  test('the response time of a page lasts until its end, and the page says so', async () => {
+    await using shown = await scene.show();
+    assert.equal((await scene.pair.visit('stream.test', '/stream')).status, 200);
+    await until('the visit to be counted', async () => (await scene.history('stream.test'))?.totals.views === 1);
+    const { latency } = ((await scene.history('stream.test')) as History).totals;
+    assert.ok(latency.p50 >= STREAM_MS * 0.98, `${latency.p50}`);
+    await shown.open('#/hosts/stream.test');
+    const card = shown.page.locator('.card', { hasText: duration(latency.p50) }).filter({ has: shown.page.getByText('3 of 4') });
+    assert.match(await card.innerText(), /^Response time\n[\s\S]*to the end of its response/);
+    assert.match(await text(shown.page, '[data-metric=latency]'), /^Response time/);
+    assert.match((await shown.page.locator('[data-metric=latency]').getAttribute('title')) ?? '', /complete/);
   });
 
   test('the graph of a period that was chosen is the graph of a page that was opened with it, and so are the times below it', async () => {

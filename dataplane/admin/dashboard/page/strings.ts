@@ -96,7 +96,7 @@ export const METRIC = {
   page_views: 'Page views',
   views: 'Requests',
   bytes: 'Traffic',
-  latency: 'Latency (p95)',
+  latency: 'Response time (p95)',
   errors: 'Error rate',
 } as const;
 
@@ -105,7 +105,7 @@ export const METRIC_HINT = {
   page_views: 'Pages that people looked at, without images, scripts and the like',
   views: 'All requests, of people and machines',
   bytes: 'Bytes sent to clients',
-  latency: '95 of 100 responses began at least this fast',
+  latency: '95 of 100 responses were complete within this time',
   errors: 'Share of responses with a status of 500 or above',
 } as const;
 
@@ -192,7 +192,8 @@ export const RESPONSES = {
 } as const;
 
 export const LATENCY = {
-  title: 'Time to the first byte',
+  title: 'Response time',
+  hint: 'From the complete head of a request to the end of its response, including downloads and event streams.',
   names: { p50: 'Half of the responses', p75: '3 of 4', p95: '95 of 100', p99: '99 of 100' },
 } as const;
 

@@ -42,6 +42,7 @@ export function Latency({ now, before }: { now: HistoryCounts; before: HistoryCo
           </div>
         ))}
       </dl>
+      <p class="note">{LATENCY.hint}</p>
     </Card>
   );
 }

@@ -338,13 +338,14 @@ function createTakeoverServer(
 type Ending = 'shutdown' | 'handover';
 
 async function endServing(
-  { health, https, table, workers, live, history, keySets, accessLog, traceExport, cacheFiles }: Components,
+  { readiness, health, https, table, workers, live, history, keySets, accessLog, traceExport, cacheFiles }: Components,
   admin: Admin,
   { log, draining }: Pick<ProcessContext, 'log' | 'draining'>,
   ending: Ending,
 ): Promise<void> {
   const { drainTimeoutMs } = live.settings;
   draining(drainTimeoutMs);
+  readiness.drain();
   log.info({ within: drainTimeoutMs }, 'draining');
   health.stop();
   keySets.stop();

@@ -5,7 +5,7 @@ import { SOURCE_FAILED } from '../../shared/wire/errors.ts';
 import type { ControllerStatus, DataplaneStatus, LastFailure } from '../../shared/wire/status.ts';
 import type { RefusedRoute } from '../table/controllers/reported-conditions.ts';
 import { problemAdvice } from './problem-advice.ts';
-import { NO_PORT } from './readiness.ts';
+import { DELAYED, DRAINING, NO_PORT } from './readiness.ts';
 
 /** Everything that the data plane knows about possible problems. */
 export type Situation = {
@@ -92,6 +92,8 @@ function* readinessAlerts(status: Situation['status']): Generator<Alert> {
 }
 
 function untilReady({ reason, controllers, problems }: Situation['status']): string {
+  if (reason === DELAYED || reason === DRAINING)
+    return 'It was told to stop. If that is not what you want, start it again when it has ended.';
   if (reason === NO_PORT) return 'Free one of the ports listed here, or correct http_port, https_port and bind in the config file.';
   const failed = problems.find(({ code }) => code === SOURCE_FAILED);
   if (failed !== undefined)

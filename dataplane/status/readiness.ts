@@ -5,6 +5,9 @@ import type { KnownController } from '../table/table.ts';
 
 /** The reason if no port can be opened. */
 export const NO_PORT = 'no port is open';
+/** The reasons while it ends, before the drain and during it. */
+export const DELAYED = 'shutting down: everything is still served';
+export const DRAINING = 'shutting down: new connections are refused, and requests in progress are finished';
 
 /** How many ports are open, and a warning about each that can't be opened at the moment. */
 type PortsNow = { readonly open: number; readonly closed: readonly string[] };
@@ -21,7 +24,7 @@ export class Readiness {
   private readonly table: LiveTable;
   private readonly ports: () => PortsNow;
   private good: boolean;
-  private stopping = false;
+  private stopping: typeof DELAYED | typeof DRAINING | null = null;
 
   constructor(table: LiveTable, restored: Restored, ports: () => PortsNow) {
     this.table = table;
@@ -34,7 +37,7 @@ export class Readiness {
 
   /** `reason` may also be set while ready, for routes that are not served yet, and for ports. */
   now(): { ready: boolean; reason: string | null } {
-    if (this.stopping) return { ready: false, reason: 'shutting down: everything is still served' };
+    if (this.stopping !== null) return { ready: false, reason: this.stopping };
     const { open, closed } = this.ports();
     if (open === 0 && closed.length > 0) return { ready: false, reason: NO_PORT };
     if (!this.good) return { ready: false, reason: this.missing() };
@@ -45,7 +48,12 @@ export class Readiness {
 
   /** Load balancers should send their requests elsewhere from now on. */
   stop(): void {
-    this.stopping = true;
+    this.stopping = DELAYED;
+  }
+
+  /** From now on, nothing is accepted any more. */
+  drain(): void {
+    this.stopping = DRAINING;
   }
 
   private missing(): string {

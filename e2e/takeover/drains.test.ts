@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { Alert } from '../../shared/wire/dashboard.ts';
 import { Dataplane, Folder, TOKEN } from '../testing/dataplane.ts';
 import { visit } from '../testing/http.ts';
 import { Pair } from '../testing/pair.ts';
@@ -119,6 +120,11 @@ for (const [signal, when, ...flags] of [
         (error: Error) => error.message.includes('ECONNREFUSED'),
       ),
     );
+    const alert = await until('the reason', async () => {
+      const alerts = JSON.parse((await pair.admin('/alerts')).text) as Alert[];
+      return alerts.find(({ message }) => message.startsWith('not ready: shutting down: new connections are refused'));
+    });
+    assert.match(alert.action, /^It was told to stop/);
     held[0]?.();
     assert.equal((await answer).text, 'first last');
     assert.deepEqual(await exit, { code: 0, signal: null });

@@ -5,8 +5,9 @@ import { type Owner, originOf, problemOf } from '../../routes/claim.ts';
 import { KUBERNETES_SOURCE } from '../../routes/cluster-snapshot.ts';
 import { domainOf } from '../hosts/hostnames.ts';
 import { whyUnpresented } from '../hosts/lost-hosts.ts';
+import type { JudgedRoute } from '../judged-routes.ts';
 import type { BoundListener } from '../listeners.ts';
-import type { GatewayTranslation, JudgedRoute } from '../translate-gateways.ts';
+import type { GatewayTranslation } from '../translate-gateways.ts';
 
 const KINDS = { HTTPRoute: 'httproute', GRPCRoute: 'grpcroute', TLSRoute: 'tlsroute' } as const;
 

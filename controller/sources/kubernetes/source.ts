@@ -5,7 +5,7 @@ import type { Log } from '../../../shared/runtime/log/log.ts';
 import type { Random } from '../../../shared/runtime/random.ts';
 import { SOURCE_FAILED } from '../../../shared/wire/errors.ts';
 import type { DirectiveReader } from '../directive-reader.ts';
-import type { Reading, ServedSnapshot, Snapshot, Source } from '../source.ts';
+import type { Reading, ServedSnapshot, Snapshot, Source, UndatedProblem } from '../source.ts';
 import { createTransitionTimes } from '../transition-times.ts';
 import { ApiFailure } from './api/api-failure.ts';
 import { type Cluster, openCluster } from './api/cluster.ts';
@@ -13,7 +13,7 @@ import { type ClusterReports, Feedback } from './feedback.ts';
 import type { KubernetesSettings } from './flags.ts';
 import { addressesToDivide } from './gateway/gateway-addresses.ts';
 import type { Ingress } from './objects/ingress.ts';
-import { KUBERNETES_SOURCE } from './routes/cluster-snapshot.ts';
+import { type ClusterTranslation, KUBERNETES_SOURCE } from './routes/cluster-snapshot.ts';
 import { lostTargets, targetsIn } from './routes/lost-targets.ts';
 import { translate } from './routes/translate.ts';
 import { ClusterStores } from './watch/cluster-stores.ts';
@@ -43,131 +43,165 @@ const gistOf = (reason: string): string | undefined => reason.split(': ', 1)[0];
 /** Changes within this time are translated together: a rollout changes many objects (ms). */
 const QUIET_MS = 20;
 
+type Listed = Extract<Snapshot, { kind: 'listed' }>;
+
+/** A connection to the cluster, and what is known by it. */
+type Watch = {
+  readonly cluster: Cluster;
+  readonly stores: ClusterStores;
+  readonly feedback: Feedback;
+  /** Why a list can't be read at the moment, by list. */
+  readonly failures: Map<string, string>;
+  isListed: boolean;
+};
+
 /** A cluster as a source of routes: its Ingresses, Gateways and annotated Services. Nothing is listed until every kind of object has been. */
-export function createKubernetesSource(options: KubernetesSourceOptions): Source {
-  const { settings, clock, random, log, pod = null, readDirective, open } = options;
-  const openApi = open ?? (() => openCluster({ kubeconfig: settings.kubeconfig, clock }));
-  const withTransitionTimes = createTransitionTimes(clock);
-  let emit: ((snapshot: Snapshot) => void) | undefined;
-  let readings: readonly Reading[] = [];
-  let lastGood: ReadonlyMap<string, Ingress> = new Map();
-  let targets: ReadonlySet<string> = new Set();
-  let cancel: (() => void) | undefined;
-  let relist: () => void = () => undefined;
-  let feedback: Feedback | undefined;
+export const createKubernetesSource = (options: KubernetesSourceOptions): Source => new KubernetesSource(options);
+
+class KubernetesSource implements Source {
+  readonly name = KUBERNETES_SOURCE;
+  private readonly options: KubernetesSourceOptions;
+  private readonly identity: string;
+  private readonly addresses: ReturnType<typeof addressesToDivide>;
+  private readonly withTransitionTimes: ReturnType<typeof createTransitionTimes>;
+  /** undefined while the source is not running. */
+  private emit: ((snapshot: Snapshot) => void) | undefined;
+  /** The latest one. */
+  private watch: Watch | undefined;
+  private cancelPublish: (() => void) | undefined;
+  private latestReadings: readonly Reading[] = [];
+  private lastGood: ReadonlyMap<string, Ingress> = new Map();
+  private targets: ReadonlySet<string> = new Set();
   /** The statuses and refusals of snapshots that may still be served. */
-  const reports = new WeakMap<Snapshot, ClusterReports>();
-  const addresses = addressesToDivide(settings.publish, pod !== null, options.interfaces ?? []);
-  const identity = pod ?? `${hostname()}_${random.hex(4)}`;
+  private readonly reports = new WeakMap<Snapshot, ClusterReports>();
 
-  const watchAll = async (cluster: Cluster, signal: AbortSignal): Promise<void> => {
-    const { namespaces, ingressClass } = settings;
-    let isListed = false;
-    const failures = new Map<string, string>();
-    const parts = { cluster, clock, random, log };
-    const changed = () => {
-      cancel ??= clock.after(QUIET_MS, publish);
-    };
-    const storeOf = <T>(resource: Resource<T>) =>
-      new ResourceStore<T>({
-        ...parts,
-        resource,
-        namespaces,
-        changed,
-        statusChanged: (key) => told.statusChanged(resource, key),
-        failed: (place, reason) => {
-          // An unavailable API server fails for every kind of object, which is logged once, however each connection ends.
-          const isNews = reason !== null && ![...failures.values()].some((known) => gistOf(known) === gistOf(reason));
-          if (isNews) log.warn({ place, reason }, 'the cluster cannot be read; routes stay, trying again');
-          if (reason === null) failures.delete(place);
-          else failures.set(place, reason);
-          if (reason !== null) emit?.({ kind: 'failed', source: KUBERNETES_SOURCE, errors: [...new Set(failures.values())] });
-          else if (failures.size === 0) {
-            log.info('the cluster can be read again');
-            changed();
-          }
-        },
-      });
-    const stores = new ClusterStores(storeOf);
-    const seen = (resource: Resource<unknown>, key: string) => stores.status(resource, key);
-    const told = new Feedback({ ...parts, settings, identity, seen, changed });
-    feedback = told;
+  constructor(options: KubernetesSourceOptions) {
+    const { settings, clock, random, pod = null, interfaces = [] } = options;
+    this.options = options;
+    this.identity = pod ?? `${hostname()}_${random.hex(4)}`;
+    this.addresses = addressesToDivide(settings.publish, pod !== null, interfaces);
+    this.withTransitionTimes = createTransitionTimes(clock);
+  }
 
-    const publish = (): void => {
-      cancel = undefined;
-      if (!emit || !stores.synced) return;
-      const objects = stores.objects();
-      const { ingresses, services, gateways } = objects;
-      if (!isListed)
-        log.info(
-          { cluster: cluster.where, ingresses: ingresses.size, services: services.size, gateways: gateways.size },
-          'the cluster is watched',
-        );
-      isListed = true;
-      const translation = translate({
-        ...objects,
-        ingressClass,
-        readDirective,
-        portMap: settings.portMap,
-        addresses,
-        lastGood,
-      });
-      lastGood = translation.lastGood;
-      readings = withTransitionTimes(translation.readings);
-      const before = targets;
-      targets = targetsIn(translation.routes);
-      const { routes, certificates, settings: globals } = translation;
-      // Objects that can't be read at the moment keep their last state; nothing is withdrawn because of it.
-      const unread = [...new Set(failures.values())].map((message) => ({ ...ABOUT, domain: null, code: SOURCE_FAILED, message }));
-      const general = { unknown_kind: stores.unknownKinds, no_address: told.problem() };
-      const lacking = Object.entries(general).flatMap(([code, message]) =>
-        message === null ? [] : [{ ...ABOUT, domain: null, code, message }],
-      );
-      const problems = [...unread, ...lacking, ...translation.problems];
-      const urgent = lostTargets(before, targets);
-      const about = { kind: 'listed', source: KUBERNETES_SOURCE, routes, certificates, problems, urgent } as const;
-      const snapshot: Snapshot = globals === null ? about : { ...about, settings: globals };
-      reports.set(snapshot, translation);
-      emit(snapshot);
-    };
-
-    relist = () => stores.relist();
-    await Promise.all([stores.run(signal), told.run(signal)]);
-  };
-
-  const run = async (signal: AbortSignal, emitSnapshot: (snapshot: Snapshot) => void): Promise<void> => {
+  async run(signal: AbortSignal, emit: (snapshot: Snapshot) => void): Promise<void> {
+    const { settings, clock, random, log, open } = this.options;
+    const openApi = open ?? (() => openCluster({ kubeconfig: settings.kubeconfig, clock }));
     const backoff = createBackoff(random);
     let lastError = '';
-    emit = emitSnapshot;
-    signal.addEventListener(
-      'abort',
-      () => {
-        emit = undefined;
-        cancel?.();
-        cancel = undefined;
-      },
-      { once: true },
-    );
+    this.emit = emit;
+    signal.addEventListener('abort', () => this.mute(), { once: true });
     while (!signal.aborted) {
       try {
-        await watchAll(await openApi(), signal);
+        const watch = this.watching(await openApi());
+        this.watch = watch;
+        await Promise.all([watch.stores.run(signal), watch.feedback.run(signal)]);
       } catch (error) {
         if (signal.aborted) return;
         if (!(error instanceof ApiFailure)) throw error;
         if (error.message !== lastError) {
           lastError = error.message;
           log.warn({ reason: lastError }, 'there is no cluster to watch; trying again');
-          emitSnapshot({ kind: 'failed', source: KUBERNETES_SOURCE, errors: [lastError] });
+          emit({ kind: 'failed', source: KUBERNETES_SOURCE, errors: [lastError] });
         }
         await sleep(clock, backoff.next(), signal);
       }
     }
-  };
+  }
 
-  const served = (one: ServedSnapshot): void => {
-    const due = reports.get(one.snapshot);
-    if (due) feedback?.served(due, one);
-  };
+  relist(): void {
+    this.watch?.stores.relist();
+  }
 
-  return { name: KUBERNETES_SOURCE, run, relist: () => relist(), readings: () => readings, served };
+  readings(): readonly Reading[] {
+    return this.latestReadings;
+  }
+
+  served(one: ServedSnapshot): void {
+    const due = this.reports.get(one.snapshot);
+    if (due) this.watch?.feedback.served(due, one);
+  }
+
+  private mute(): void {
+    this.emit = undefined;
+    this.cancelPublish?.();
+    this.cancelPublish = undefined;
+  }
+
+  private watching(cluster: Cluster): Watch {
+    const { settings, clock, random, log } = this.options;
+    const parts = { cluster, clock, random, log, changed: () => this.publishSoon(watch) };
+    const storeOf = <T>(resource: Resource<T>) =>
+      new ResourceStore<T>({
+        ...parts,
+        resource,
+        namespaces: settings.namespaces,
+        statusChanged: (key) => watch.feedback.statusChanged(resource, key),
+        failed: (place, reason) => (reason === null ? this.readable(watch, place) : this.unreadable(watch, place, reason)),
+      });
+    const stores = new ClusterStores(storeOf);
+    const seen = (resource: Resource<unknown>, key: string) => stores.status(resource, key);
+    const feedback = new Feedback({ ...parts, settings, identity: this.identity, seen });
+    const watch: Watch = { cluster, stores, feedback, failures: new Map(), isListed: false };
+    return watch;
+  }
+
+  private unreadable({ failures }: Watch, place: string, reason: string): void {
+    // An unavailable API server fails for every kind of object, which is logged once, however each connection ends.
+    const isNews = ![...failures.values()].some((known) => gistOf(known) === gistOf(reason));
+    if (isNews) this.options.log.warn({ place, reason }, 'the cluster cannot be read; routes stay, trying again');
+    failures.set(place, reason);
+    this.emit?.({ kind: 'failed', source: KUBERNETES_SOURCE, errors: [...new Set(failures.values())] });
+  }
+
+  private readable(watch: Watch, place: string): void {
+    watch.failures.delete(place);
+    if (watch.failures.size > 0) return;
+    this.options.log.info('the cluster can be read again');
+    this.publishSoon(watch);
+  }
+
+  private publishSoon(watch: Watch): void {
+    this.cancelPublish ??= this.options.clock.after(QUIET_MS, () => {
+      this.cancelPublish = undefined;
+      this.publish(watch);
+    });
+  }
+
+  private publish(watch: Watch): void {
+    if (!this.emit || !watch.stores.synced) return;
+    const { settings, readDirective } = this.options;
+    const { ingressClass, portMap } = settings;
+    const objects = watch.stores.objects();
+    if (!watch.isListed) this.logWatched(watch.cluster, objects);
+    watch.isListed = true;
+    const { addresses, lastGood, targets: before } = this;
+    const translation = translate({ ...objects, ingressClass, readDirective, portMap, addresses, lastGood });
+    this.lastGood = translation.lastGood;
+    this.latestReadings = this.withTransitionTimes(translation.readings);
+    this.targets = targetsIn(translation.routes);
+    const snapshot = snapshotOf(translation, problemsOf(watch), lostTargets(before, this.targets));
+    this.reports.set(snapshot, translation);
+    this.emit(snapshot);
+  }
+
+  private logWatched({ where }: Cluster, { ingresses, services, gateways }: ReturnType<ClusterStores['objects']>): void {
+    const counts = { ingresses: ingresses.size, services: services.size, gateways: gateways.size };
+    this.options.log.info({ cluster: where, ...counts }, 'the cluster is watched');
+  }
+}
+
+function snapshotOf(translation: ClusterTranslation, general: readonly UndatedProblem[], urgent: boolean): Listed {
+  const { routes, certificates, settings } = translation;
+  const problems = [...general, ...translation.problems];
+  const listed = { kind: 'listed', source: KUBERNETES_SOURCE, routes, certificates, problems, urgent } as const;
+  return settings === null ? listed : { ...listed, settings };
+}
+
+/** Problems with the cluster, not with one object. Objects that can't be read keep their last state; nothing is withdrawn because of it. */
+function problemsOf({ failures, stores, feedback }: Watch): UndatedProblem[] {
+  const unread = [...new Set(failures.values())].map((message) => ({ ...ABOUT, domain: null, code: SOURCE_FAILED, message }));
+  const lacking = Object.entries({ unknown_kind: stores.unknownKinds, no_address: feedback.problem() }).flatMap(([code, message]) =>
+    message === null ? [] : [{ ...ABOUT, domain: null, code, message }],
+  );
+  return [...unread, ...lacking];
 }

@@ -38,7 +38,7 @@ export function classStatus({ meta, hasParameters }: GatewayClass): DesiredStatu
 /** The number of routes of each listener. */
 export type AttachedCounts = ReadonlyMap<BoundListener, number>;
 
-/** What is wrong with the addresses that a Gateway requests. */
+/** The types of addresses that a Gateway may request. */
 const USABLE_TYPES = ['IPAddress', 'Hostname'];
 
 export function gatewayStatus(

@@ -9,100 +9,69 @@ import { STATUS_CLASSES, type Totals, type TotalsByDomain } from './totals.ts';
  * registry.
  */
 export function registerTraffic(registry: Registry, domains: TotalsByDomain, unrouted: Totals): CountedHistogram[] {
-  new Counter({
-    name: `${METRIC_PREFIX}requests_total`,
-    help: 'Requests answered, by route and status class.',
-    labelNames: ['domain', 'status'],
-    registers: [registry],
-    collect() {
-      this.reset();
-      for (const [domain, totals] of domains.entries()) eachClass(totals, (status, count) => this.inc({ domain, status }, count));
-    },
+  const counter = <Label extends string>(name: string, help: string, labelNames: Label[], count: (into: Counter<Label>) => void): void => {
+    new Counter({
+      name: `${METRIC_PREFIX}${name}`,
+      help,
+      labelNames,
+      registers: [registry],
+      collect() {
+        this.reset();
+        count(this);
+      },
+    });
+  };
+  counter('requests_total', 'Requests answered, by route and status class.', ['domain', 'status'], (into) => {
+    for (const [domain, totals] of domains.entries()) eachClass(totals, (status, count) => into.inc({ domain, status }, count));
   });
-  new Counter({
-    name: `${METRIC_PREFIX}unrouted_requests_total`,
-    help: 'Requests for hosts without a route, and rejected requests, by status class.',
-    labelNames: ['status'],
-    registers: [registry],
-    collect() {
-      this.reset();
-      eachClass(unrouted, (status, count) => this.inc({ status }, count));
-    },
+  counter('unrouted_requests_total', 'Requests for hosts without a route, and rejected requests, by status class.', ['status'], (into) => {
+    eachClass(unrouted, (status, count) => into.inc({ status }, count));
   });
-  new Counter({
-    name: `${METRIC_PREFIX}response_bytes_total`,
-    help: 'Bytes sent to clients, headers and bodies, by route.',
-    labelNames: ['domain'],
-    registers: [registry],
-    collect() {
-      this.reset();
-      for (const [domain, totals] of domains.entries()) this.inc({ domain }, totals.bytes);
-    },
+  counter('response_bytes_total', 'Bytes sent to clients, headers and bodies, by route.', ['domain'], (into) => {
+    for (const [domain, totals] of domains.entries()) into.inc({ domain }, totals.bytes);
   });
-  new Counter({
-    name: `${METRIC_PREFIX}upstream_failures_total`,
-    help: 'Requests that failed because no upstream responded, or its response broke off, by route and reason.',
-    labelNames: ['domain', 'reason'],
-    registers: [registry],
-    collect() {
-      this.reset();
-      for (const [domain, totals] of domains.entries()) for (const [reason, count] of totals.failures) this.inc({ domain, reason }, count);
+  counter(
+    'upstream_failures_total',
+    'Requests that failed because no upstream responded, or its response broke off, by route and reason.',
+    ['domain', 'reason'],
+    (into) => {
+      for (const [domain, totals] of domains.entries()) for (const [reason, count] of totals.failures) into.inc({ domain, reason }, count);
     },
+  );
+  counter('cache_requests_total', 'Requests that the cache handled, by route and result.', ['domain', 'result'], (into) => {
+    for (const [domain, totals] of domains.entries()) for (const [result, count] of totals.cache) into.inc({ domain, result }, count);
   });
-  new Counter({
-    name: `${METRIC_PREFIX}cache_requests_total`,
-    help: 'Requests that the cache handled, by route and result.',
-    labelNames: ['domain', 'result'],
-    registers: [registry],
-    collect() {
-      this.reset();
-      for (const [domain, totals] of domains.entries()) for (const [result, count] of totals.cache) this.inc({ domain, result }, count);
+  counter('cache_sent_bytes_total', 'Bytes of bodies that were sent from the cache, by route.', ['domain'], (into) => {
+    for (const [domain, totals] of domains.entries()) if (totals.cache.size > 0) into.inc({ domain }, totals.cacheBytes);
+  });
+  counter(
+    'mirrored_requests_total',
+    'Requests that mirrors should have got copies of, by route and what became of the copy.',
+    ['domain', 'result'],
+    (into) => {
+      for (const [domain, totals] of domains.entries()) for (const [result, count] of totals.mirrored) into.inc({ domain, result }, count);
     },
-  });
-  new Counter({
-    name: `${METRIC_PREFIX}cache_sent_bytes_total`,
-    help: 'Bytes of bodies that were sent from the cache, by route.',
-    labelNames: ['domain'],
-    registers: [registry],
-    collect() {
-      this.reset();
-      for (const [domain, totals] of domains.entries()) if (totals.cache.size > 0) this.inc({ domain }, totals.cacheBytes);
+  );
+  counter(
+    'passed_connections_total',
+    'TLS connections that were to be passed through to a target, by route and what became of them.',
+    ['domain', 'result'],
+    (into) => {
+      for (const [domain, totals] of domains.entries()) for (const [result, count] of totals.passed) into.inc({ domain, result }, count);
     },
-  });
-  new Counter({
-    name: `${METRIC_PREFIX}mirrored_requests_total`,
-    help: 'Requests that mirrors should have got copies of, by route and what became of the copy.',
-    labelNames: ['domain', 'result'],
-    registers: [registry],
-    collect() {
-      this.reset();
-      for (const [domain, totals] of domains.entries()) for (const [result, count] of totals.mirrored) this.inc({ domain, result }, count);
-    },
-  });
-  new Counter({
-    name: `${METRIC_PREFIX}passed_connections_total`,
-    help: 'TLS connections that were to be passed through to a target, by route and what became of them.',
-    labelNames: ['domain', 'result'],
-    registers: [registry],
-    collect() {
-      this.reset();
-      for (const [domain, totals] of domains.entries()) for (const [result, count] of totals.passed) this.inc({ domain, result }, count);
-    },
-  });
-  new Counter({
-    name: `${METRIC_PREFIX}passed_bytes_total`,
-    help: 'Bytes of TLS connections that were passed through, by route and direction: `in` is from clients.',
-    labelNames: ['domain', 'direction'],
-    registers: [registry],
-    collect() {
-      this.reset();
+  );
+  counter(
+    'passed_bytes_total',
+    'Bytes of TLS connections that were passed through, by route and direction: `in` is from clients.',
+    ['domain', 'direction'],
+    (into) => {
       for (const [domain, { passed, passedReceived, passedSent }] of domains.entries()) {
         if (passed.size === 0) continue;
-        this.inc({ domain, direction: 'in' }, passedReceived);
-        this.inc({ domain, direction: 'out' }, passedSent);
+        into.inc({ domain, direction: 'in' }, passedReceived);
+        into.inc({ domain, direction: 'out' }, passedSent);
       }
     },
-  });
+  );
   const durations = new CountedHistogram({
     name: `${METRIC_PREFIX}request_duration_seconds`,
     help: 'Time from the request header section to the end of the response, by route.',

@@ -4,19 +4,24 @@ import { SharedHashTable } from './hash-table.ts';
 
 /** Maximum number of targets whose health is shared; beyond that, the one unused for longest is forgotten. */
 const CAPACITY = 1 << 17;
-/**
- * Words of a target before its columns of requests in flight: consecutive failures, out until, last use (seconds), result of the check,
- * back since (seconds), last found full (seconds), by requests with what limit, whose requests failed, for how long it is out (seconds).
- */
+/** Words of a target before its columns of requests in flight, one per worker. */
 const WORDS = 9;
+/** Consecutive failures. */
 const FAILURES = 0;
+/** When the time out of rotation ends (seconds); 0 if it is in, or has never been out. */
 const OUT_UNTIL = 1;
+/** When it was last used (seconds), which decides what is forgotten. */
 const LAST_USE = 2;
+/** That of probes and health checks. */
 const RESULT = 3;
+/** When it came back into rotation (seconds). */
 const BACK_SINCE = 4;
+/** When a request last found it full (seconds), and how many requests it could have. */
 const FULL_AT = 5;
 const FULL_LIMIT = 6;
+/** Whose requests failed: the fingerprint of a client, or one of those below. */
 const FAILED_CLIENT = 7;
+/** For how long it is out (seconds). */
 const OUT_SECS = 8;
 
 /** A request that waits for a place finds its target full several times within this time (s). */
@@ -48,6 +53,12 @@ export const targetKey = (address: string, tls: boolean, id?: string | null, tra
 /**
  * Health and load of upstream targets, shared by all workers. Each `now` is in ms since 1970, and `secs` are seconds. Times are kept as
  * whole seconds since 1970 (good until 2038 in a signed word, compared as unsigned until 2106).
+ *
+ * By the outcomes of requests, a target is in one of these states:
+ * - in rotation. Enough failures in a row (`failed`), or too high a rate of them (`eject`), take it out.
+ * - out, for all clients or for the one whose requests failed (`ejectedFor`). A response brings it back (`succeeded`), unless its rate
+ *   took it out.
+ * - untried, after that time: the first request to it (`tryAgain`) takes it out for all others until it has responded.
  */
 export class Targets {
   private readonly slots: SharedHashTable;

@@ -10,7 +10,7 @@ import { knownBlocksOfRule, textOf } from '../rules/known-blocks.ts';
 import type { RouteBackends } from '../rules/route-backends.ts';
 import type { RuleBlock } from '../rules/rule-blocks.ts';
 import { type ClientRules, clientRules, requiredBy } from './client-rules.ts';
-import type { HostRules, ListenAddress, RuleMatch } from './host-rules.ts';
+import { compareRules, type HostRules, type ListenAddress, type RuleMatch } from './host-rules.ts';
 import type { Hostname } from './hostnames.ts';
 import { namedAmong } from './named-places.ts';
 import { type PlaceCondition, placeConditions } from './place-conditions.ts';
@@ -240,21 +240,12 @@ function inOrder(lists: readonly (readonly RuleMatch[])[]): readonly RuleMatch[]
   const isSame = (a: RuleMatch, b: RuleMatch | undefined): boolean => a.match === b?.match && a.rank === b.rank;
   if (others.every((list) => list === first || (list.length === first.length && list.every((one, at) => isSame(one, first[at])))))
     return first;
-  let all = first;
-  for (const list of others) {
-    const byRank = Map.groupBy(all.keys(), (at) => (all[at] as RuleMatch).rank);
-    const places = new Map([...byRank].map(([rank, some]) => [rank, new Map(some.map((at) => [(all[at] as RuleMatch).match, at]))]));
-    const merged: RuleMatch[] = [];
-    let next = 0;
-    for (const one of list) {
-      const place = places.get(one.rank)?.get(one.match);
-      if (place === undefined) merged.push(one);
-      else for (; next <= place; next++) merged.push(all[next] as RuleMatch);
-    }
-    for (; next < all.length; next++) merged.push(all[next] as RuleMatch);
-    all = merged;
+  const all = new Map<number, Map<HttpMatch, RuleMatch>>();
+  for (const one of lists.flat()) {
+    const ofRank = all.get(one.rank) ?? new Map<HttpMatch, RuleMatch>();
+    if (!ofRank.has(one.match)) all.set(one.rank, ofRank.set(one.match, one));
   }
-  return all;
+  return [...all.values()].flatMap((ofRank) => [...ofRank.values()]).sort(compareRules);
 }
 
 type Blocks = { readonly blocks: readonly HostBlock[]; readonly refused: readonly HttpRoute[] };

@@ -287,6 +287,9 @@ function sortedMatches(routes: readonly HttpRoute[], rank: number, allRefused: R
 const matchesOf = (route: HttpRoute, rank: number, isRefused: boolean): RuleMatch[] =>
   route.rules.flatMap((rule, index) => rule.matches.map((match) => ({ route, rule, number: index + 1, match, rank, isRefused })));
 
+/** The order in which the rules of a host are tried, at whichever of its places. */
+export const compareRules = (a: RuleMatch, b: RuleMatch): number => a.rank - b.rank || bySpecificity(a, b);
+
 /** Ages and names decide between routes that are accepted, the order of the rules within one. */
 const bySpecificity = (a: RuleMatch, b: RuleMatch): number =>
   compareMatches(a.match, b.match) ||

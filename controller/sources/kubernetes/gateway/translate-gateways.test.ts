@@ -153,12 +153,12 @@ test('the most specific listener of a port does not share its hosts, and each po
     httpRoutes: [route('n/a', rules('a'), at('http')), route('n/b', rules('b'), at('wild')), route('n/c', rules('c'), at('other'))],
   });
   assert.deepEqual(blocksOf(result, '*.h.test'), [
-    ['{"path":["/c","/c/*"],"port":[8080]}', '10.0.0.3:8080'],
     ['{"path":["/b","/b/*"],"port":[80]}', '10.0.0.2:8080'],
+    ['{"path":["/c","/c/*"],"port":[8080]}', '10.0.0.3:8080'],
   ]);
   assert.deepEqual(blocksOf(result, '*'), [
-    ['{"path":["/c","/c/*"],"port":[8080]}', '10.0.0.3:8080'],
     ['{"path":["/a","/a/*"],"port":[80]}', '10.0.0.1:8080'],
+    ['{"path":["/c","/c/*"],"port":[8080]}', '10.0.0.3:8080'],
   ]);
   const { wildcard, ports, respond, https_redirect } = routeOf(result, '*.h.test');
   assert.deepEqual([wildcard, ports, respond?.status, https_redirect], ['many', [80, 8080], 404, false]);

@@ -5,7 +5,7 @@ import { type Clock, systemClock } from '../../../shared/runtime/clock.ts';
 import type { Snapshot } from '../source.ts';
 import { ANSWER_MS } from './engine/engine.ts';
 import { translate as toRoutes } from './routes/translate.ts';
-import { started } from './testing/docker-source.ts';
+import { started, withEngine } from './testing/docker-source.ts';
 import { fakeId } from './testing/fake-container.ts';
 import { RESYNC_MS } from './watch/reflector.ts';
 
@@ -61,4 +61,23 @@ test('after the engine was away, that takes effect before any inspection', async
   engine.intercept = (path) => /^\/containers\/\w{64}\/json$/.test(path);
   await listen();
   assert.deepEqual(addresses(await next('a.example=healthy b.example=healthy')), ['172.18.0.2:80', '172.18.0.9:80']);
+});
+
+test('the events of a Podman whose clock is hours behind, or is set back, take effect: it reports none of before the requested time', async (t) => {
+  const endless: Clock = { ...systemClock, after: (ms, task) => (ms === RESYNC_MS ? () => undefined : systemClock.after(ms, task)) };
+  const { engine, located, run, next, listen } = withEngine(t, endless);
+  engine.isStrict = true;
+  engine.skew = -7_200_000;
+  await listen();
+  located('d', []);
+  run();
+  await next('');
+  engine.run(app(1, 'a.example'));
+  await next('a.example=healthy');
+  await engine.stop();
+  engine.skew = -14_400_000;
+  await listen();
+  await next('a.example=healthy');
+  engine.run(app(2, 'b.example'));
+  await next('a.example=healthy b.example=healthy');
 });

@@ -3,6 +3,7 @@ import { inspect } from 'node:util';
 import type Dockerode from 'dockerode';
 import type { Clock } from '../../../../shared/runtime/clock.ts';
 import { Agent } from '../../../../shared/runtime/http/node-http.ts';
+import { type About, askAbout } from './about.ts';
 import { type ContainerSummary, readSummary } from './container-summary.ts';
 import { type EngineAddress, formatEngineAddress } from './engine-address.ts';
 import { type EngineEvent, readEvent } from './engine-event.ts';
@@ -13,6 +14,8 @@ import { EngineFailure, engineFailure, LateResponse } from './engine-failure.ts'
  * rejects with an EngineFailure in one line; the session is then closed and another one opened.
  */
 export interface EngineSession {
+  /** By the engine's clock (ms since 1970), or by ours if it does not tell. */
+  readonly openedAt: number;
   /** All containers, running or not. */
   list(): Promise<ContainerSummary[]>;
   /**
@@ -21,8 +24,8 @@ export interface EngineSession {
    */
   inspect(id: string, late?: (failure: EngineFailure) => void): Promise<Dockerode.ContainerInspectInfo | undefined>;
   /**
-   * Reports events from now on, and those since `since` (ms since 1970) as far as the engine remembers. Resolves once the engine has
-   * started to respond, or after a second, because some engines respond only with the first event. `ended` is called once with the reason
+   * Reports events from now on, and those since `since` (ms since 1970) as far as the engine remembers. If that is later than now, Podman
+   * reports none of those before it, however new they are. Resolves once the engine has started to respond, or after a second, because some engines respond only with the first event. `ended` is called once with the reason
    * for the end of the stream.
    */
   follow(since: number | null, onEvent: (event: EngineEvent) => void, ended: (failure: EngineFailure) => void): Promise<void>;
@@ -88,9 +91,9 @@ export function createEngine(address: EngineAddress, clock: Clock): Engine {
           : { socketPath: undefined, host: address.host, port: address.port };
       const options = { ...target, protocol: 'http', agent } as const;
       try {
-        const about = await within(tools, 'report its version', new Docker(options).version());
+        const about = await within(tools, 'report its version', askAbout(new Docker(options)));
         const version = negotiatedVersion(address, about);
-        return session(tools, new Docker({ ...options, version: `v${version}` }), agent);
+        return session(tools, new Docker({ ...options, version: `v${version}` }), agent, about.at ?? clock.now());
       } catch (error) {
         stop();
         throw error instanceof EngineFailure
@@ -103,9 +106,10 @@ export function createEngine(address: EngineAddress, clock: Clock): Engine {
   };
 }
 
-function session(tools: EngineTools, docker: Dockerode, agent: Agent): EngineSession {
+function session(tools: EngineTools, docker: Dockerode, agent: Agent, openedAt: number): EngineSession {
   let closed = false;
   return {
+    openedAt,
     list: async () => {
       const listed: unknown = await within(tools, 'list containers', docker.listContainers({ all: true }));
       if (!Array.isArray(listed)) throw engineFailure(tools.address, 'list containers', new Error('the response was truncated'));
@@ -143,7 +147,7 @@ function session(tools: EngineTools, docker: Dockerode, agent: Agent): EngineSes
 }
 
 /** The lower of our version and the engine's. If the engine rejects ours as too old, its oldest version is used. */
-export function negotiatedVersion(address: EngineAddress, about: { ApiVersion?: unknown; MinAPIVersion?: unknown }): string {
+export function negotiatedVersion(address: EngineAddress, about: Pick<About, 'ApiVersion' | 'MinAPIVersion'>): string {
   const engineVersion = typeof about.ApiVersion === 'string' && /^\d+\.\d+$/.test(about.ApiVersion) ? about.ApiVersion : undefined;
   const where = formatEngineAddress(address);
   if (engineVersion === undefined)

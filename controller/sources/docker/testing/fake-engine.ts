@@ -10,10 +10,13 @@ export class FakeEngine {
   minApiVersion = '1.24';
   /** How far its clock is ahead of ours (ms). */
   skew = 0;
+  /** Whether it reports no events of before `since` when they happen, as Podman. */
+  isStrict = false;
   /** Responds instead of the engine; returns true if it did. */
   intercept: (path: string, response: ServerResponse) => boolean = () => false;
   private server: Server | undefined;
-  private streams = new Set<ServerResponse>();
+  /** Each with the time since which it reports events. */
+  private streams = new Map<ServerResponse, number>();
   private past: { line: string; at: number }[] = [];
   private clock = 0;
 
@@ -33,12 +36,13 @@ export class FakeEngine {
     server.closeAllConnections();
     this.streams.clear();
     this.past = [];
+    this.clock = 0;
     await closed;
   }
 
   /** Cuts responses like a proxy with a time limit. */
   cutStreams(): void {
-    for (const stream of this.streams) stream.destroy();
+    for (const stream of this.streams.keys()) stream.destroy();
     this.streams.clear();
   }
 
@@ -86,7 +90,7 @@ export class FakeEngine {
     const timeNano = Math.round(this.clock * 1e6);
     const line = `${JSON.stringify({ status: action, id, Type: 'container', Action: action, Actor: actor, scope: 'local', time: Math.floor(this.clock / 1_000), timeNano })}\n`;
     this.past.push({ line, at: this.clock });
-    for (const stream of this.streams) stream.write(line);
+    for (const [stream, since] of this.streams) if (!this.isStrict || this.clock >= since) stream.write(line);
   }
 
   tellNetwork(action: string, container: string, network = 'net1'): void {
@@ -105,7 +109,7 @@ export class FakeEngine {
   }
 
   private tell(event: object): void {
-    for (const stream of this.streams) stream.write(`${JSON.stringify({ ...event, timeNano: Date.now() * 1e6 })}\n`);
+    for (const stream of this.streams.keys()) stream.write(`${JSON.stringify({ ...event, timeNano: Date.now() * 1e6 })}\n`);
   }
 
   private answer(request: IncomingMessage, response: ServerResponse): void {
@@ -113,7 +117,10 @@ export class FakeEngine {
     this.asked.push(`${request.method} ${url.pathname}`);
     const path = url.pathname.replace(/^\/v\d+\.\d+/, '');
     if (this.intercept(path, response)) return;
-    if (path === '/version') return json(response, { Version: '28.0', ApiVersion: this.apiVersion, MinAPIVersion: this.minApiVersion });
+    if (path === '/version') {
+      response.setHeader('date', new Date(Date.now() + this.skew).toUTCString());
+      return json(response, { Version: '28.0', ApiVersion: this.apiVersion, MinAPIVersion: this.minApiVersion });
+    }
     if (path === '/events') return this.follow(url, response);
     if (path === '/containers/json') return json(response, this.list());
     const id = /^\/containers\/([^/]+)\/json$/.exec(path)?.[1] ?? '';
@@ -132,7 +139,7 @@ export class FakeEngine {
     response.flushHeaders();
     const since = Number(url.searchParams.get('since') ?? Number.POSITIVE_INFINITY) * 1_000;
     for (const { line, at } of this.past) if (at >= since) response.write(line);
-    this.streams.add(response);
+    this.streams.set(response, since);
     response.once('close', () => this.streams.delete(response));
   }
 }

@@ -41,7 +41,9 @@ export type ReflectorOptions = {
 export class Reflector {
   private readonly options: ReflectorOptions;
   /** The time of the last event (ms, by the engine's clock, which may differ from ours and jump). */
-  private since: number;
+  private since: number | undefined;
+  /** How far the engine's clock is ahead of ours (ms). */
+  private skew = 0;
   /** Events already seen, since a new stream repeats some. */
   private readonly seenEvents = new Set<string>();
   private listRequested = false;
@@ -61,7 +63,6 @@ export class Reflector {
 
   constructor(options: ReflectorOptions) {
     this.options = options;
-    this.since = options.clock.now() - LOOK_BACK_MS;
   }
 
   /** Requests everything again, soon. */
@@ -114,7 +115,10 @@ export class Reflector {
 
   private async followAndSync(session: EngineSession, { signal: over }: AbortController): Promise<void> {
     const cut = Promise.withResolvers<never>();
-    await Promise.race([session.follow(this.since, (event) => this.onEvent(event), cut.reject), cut.promise]);
+    this.skew = session.openedAt - this.options.clock.now();
+    // If its clock was set back, the last event is later than now.
+    const since = Math.min(this.since ?? session.openedAt - LOOK_BACK_MS, session.openedAt);
+    await Promise.race([session.follow(since, (event) => this.onEvent(event), cut.reject), cut.promise]);
     this.listRequested = true;
     const rounds = async () => {
       while (!over.aborted) {
@@ -229,7 +233,7 @@ export class Reflector {
         const container = store.get(id);
         if (signal === undefined || (container !== undefined && !isStopSignal(signal, container.stopSignal))) return;
         // What an engine repeats before it has been listed for the first time may be long ago.
-        draining.begin(id, signal, at, this.hasListed ? 0 : Math.max(0, clock.now() - at));
+        draining.begin(id, signal, at, this.hasListed ? 0 : Math.max(0, clock.now() + this.skew - at));
         return changed();
       }
       case 'die': {

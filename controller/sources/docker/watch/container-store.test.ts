@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { ManualClock } from '../../../../shared/runtime/testing/manual-clock.ts';
 import { readSummary } from '../engine/container-summary.ts';
 import { EngineFailure } from '../engine/engine-failure.ts';
-import { type FakeContainer, fakeId, listingOf } from '../testing/fake-container.ts';
+import { type FakeContainer, fakeId, inspectionOf, listingOf } from '../testing/fake-container.ts';
 import { ContainerStore } from './container-store.ts';
 
 const ID = fakeId(1);
@@ -58,4 +58,19 @@ test('after the engine was away, no address of before is used if an event has co
   store.noteEvent(ID);
   store.applyList(listed({}), true);
   assert.deepEqual([addressOf(store), store.hasWholeList, store.hasDirty()], [undefined, false, true]);
+});
+
+test('a container of which the list has only the first port of a published range, as that of Podman, is not inspected after each', async () => {
+  const container = { id: ID, labels: { 'sluice.domain': 'a.example' } };
+  const listing = { ...listingOf(container), Ports: [{ PrivatePort: 80, PublicPort: 8_080, Type: 'tcp' }] };
+  const list = [readSummary(listing)].filter((one) => one !== undefined);
+  const { NetworkSettings, ...inspection } = inspectionOf(container);
+  const Ports = { '80/tcp': [{ HostIp: '', HostPort: '8080' }], '81/tcp': [{ HostIp: '', HostPort: '8081' }] };
+  const store = new ContainerStore(new ManualClock());
+  store.applyList(list);
+  const whole = { inspect: () => Promise.resolve({ ...inspection, NetworkSettings: { ...NetworkSettings, Ports } }) };
+  await store.inspectDirty(whole, () => undefined);
+  store.applyList(list);
+  assert.ok(!store.hasDirty());
+  assert.equal(store.get(ID)?.publishedPorts.length, 2);
 });

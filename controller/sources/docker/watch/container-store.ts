@@ -1,6 +1,6 @@
 import { LABEL_PREFIX } from '../../../../shared/name.ts';
 import type { Clock } from '../../../../shared/runtime/clock.ts';
-import { type Container, type Inspection, readContainer } from '../engine/container.ts';
+import { type Container, type Inspection, type PublishedPort, readContainer } from '../engine/container.ts';
 import type { ContainerSummary } from '../engine/container-summary.ts';
 import { EngineFailure } from '../engine/engine-failure.ts';
 import { type InProgress, Inspections } from './inspections.ts';
@@ -277,18 +277,21 @@ function asListed(before: Container, { status, health, networks, publishedPorts 
   return STOPPED.has(status) ? known : { ...known, networks, publishedPorts };
 }
 
-/** Whether requests that are sent to the one reach the other. */
+/** Whether the list has no other addresses for it than those that are known. Podman lists only the first port of a published range. */
 function hasSameAddresses(listed: Container, known: Container): boolean {
-  return STOPPED.has(listed.status) || addressesOf(listed) === addressesOf(known);
+  if (STOPPED.has(listed.status)) return true;
+  const published = new Set(known.publishedPorts.map(asText));
+  return addressesOf(listed) === addressesOf(known) && listed.publishedPorts.every((one) => published.has(asText(one)));
 }
 
-const addressesOf = ({ networks, publishedPorts }: Container): string =>
-  [
-    ...networks.flatMap(({ ipv4, ipv6 }) => [ipv4, ipv6]),
-    ...publishedPorts.map(({ containerPort, hostPort }) => `${hostPort}:${containerPort}`),
-  ]
+const addressesOf = ({ networks }: Container): string =>
+  networks
+    .map(({ ipv4, ipv6 }) => `${ipv4} ${ipv6}`)
     .sort()
-    .join(' ');
+    .join();
+
+/** Without the address: engines write that for all of them in different ways. */
+const asText = ({ containerPort, hostPort }: PublishedPort): string => `${hostPort}:${containerPort}`;
 
 const withoutAddress = (container: Container): Container => ({ ...container, networks: [], publishedPorts: [] });
 

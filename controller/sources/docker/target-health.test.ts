@@ -63,3 +63,14 @@ test('an app that has refused connections since its start may listen on another 
   health.record({ address: '172.18.0.2:80', id: 'a1', healthy: false, reason: 'connection refused' });
   assert.equal(health.applyTo(READING).change, 'make it respond again');
 });
+
+test('a container that has never been reached may be on a network that the data plane does not reach', () => {
+  const health = new TargetHealth(new ManualClock());
+  for (const reason of ['not probed yet: no connection within 1 s', 'not checked yet: it cannot be reached']) {
+    health.record({ address: '172.18.0.2:80', id: 'a1', healthy: false, reason });
+    assert.match(
+      health.applyTo({ ...READING, section: 'api' }).change ?? '',
+      /does not reach its network.* with sluice\.api\.network=NETWORK$/,
+    );
+  }
+});

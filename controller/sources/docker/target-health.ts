@@ -38,12 +38,17 @@ export class TargetHealth {
 /** Since its start, no connection was accepted. */
 const NEVER_ACCEPTED = /^not (?:probed|checked) yet: .*refused/;
 
+/** Since its start, nothing has responded at its address at all, not even its system. */
+const NEVER_REACHED = /^not (?:probed|checked) yet: .*(?:no connection within|cannot be reached)/;
+
 /** Many apps listen on a loopback address by default, which is that of their container. */
 function changeOf({ address, section }: Reading, reason: string): string {
+  const prefix = `${LABEL_PREFIX}${section === null ? '' : `${section}.`}`;
+  if (NEVER_REACHED.test(reason))
+    return `let it through the firewall, or if the data plane does not reach its network, as one of macvlan on the same machine, connect it to another and name that with ${prefix}network=NETWORK`;
   if (!NEVER_ACCEPTED.test(reason)) return 'make it respond again';
   const { host, port } = splitAddress(address ?? '');
   const isIPv6 = host.includes(':');
   const where = isLoopback(host) ? `port ${port}` : `${isIPv6 ? '[::]' : '0.0.0.0'}:${port}, not only on ${isIPv6 ? '[::1]' : '127.0.0.1'}`;
-  const label = `${LABEL_PREFIX}${section === null ? '' : `${section}.`}port`;
-  return `make the app listen on ${where}, or name the port that it listens on with ${label}=PORT`;
+  return `make the app listen on ${where}, or name the port that it listens on with ${prefix}port=PORT`;
 }

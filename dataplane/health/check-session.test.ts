@@ -30,6 +30,7 @@ test('what the domains of a target want is compared once for all that are publis
   });
   const session = new CheckSession(wantedBy('first.test'), {
     clock: new ManualClock(),
+    lookup: () => undefined,
     random: systemRandom,
     targets: new Targets(Targets.buffer(1), 1),
     semaphore: new Semaphore(1),

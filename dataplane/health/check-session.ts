@@ -1,8 +1,7 @@
 import { type Backoff, createBackoff } from '../../shared/runtime/backoff.ts';
-import type { Clock } from '../../shared/runtime/clock.ts';
 import type { Random } from '../../shared/runtime/random.ts';
 import { CHECK_RESULT, type CheckResult, type Targets } from '../ledger/targets.ts';
-import { tryConnection } from './connection.ts';
+import { type ConnectTools, tryConnection } from './connection.ts';
 import { requestPage } from './page.ts';
 import type { Semaphore } from './semaphore.ts';
 import type { WantedCheck } from './wanted-checks.ts';
@@ -13,8 +12,7 @@ const FIRST_MAX_MS = 1_000;
 /** Each interval varies by up to this fraction, so that checks spread over time. */
 const JITTER = 0.1;
 
-export type CheckTools = {
-  readonly clock: Clock;
+export type CheckTools = ConnectTools & {
   readonly random: Random;
   readonly targets: Targets;
   readonly semaphore: Semaphore;
@@ -114,7 +112,7 @@ export class CheckSession {
   }
 
   private run(): void {
-    const { clock, semaphore } = this.tools;
+    const { semaphore } = this.tools;
     const { wanted } = this;
     let stop: () => void = () => undefined;
     let release: () => void = () => undefined;
@@ -125,7 +123,7 @@ export class CheckSession {
         this.finished(reason);
       };
       const { page } = wanted.check;
-      stop = page === null ? tryConnection(wanted.address, clock, done) : requestPage(wanted, page, clock, done);
+      stop = page === null ? tryConnection(wanted.address, this.tools, done) : requestPage(wanted, page, this.tools, done);
     });
     this.cancel = () => {
       leaveQueue();

@@ -1,4 +1,4 @@
-import { connect } from 'node:net';
+import { connect, type LookupFunction } from 'node:net';
 import type { Clock } from '../../shared/runtime/clock.ts';
 import { connectOptions } from '../../shared/values/address.ts';
 import { describeConnectionError } from './connection-error.ts';
@@ -11,12 +11,18 @@ const CONNECT_MS = 1_000;
  */
 const OPEN_MS = 100;
 
+export type ConnectTools = {
+  readonly clock: Clock;
+  /** Finds the addresses of a name. */
+  readonly lookup: LookupFunction;
+};
+
 /**
  * Whether a target accepts connections. `done` is called with null, or with the reason why not.
  * @returns a function that cancels it; then `done` is not called.
  */
-export function tryConnection(address: string, clock: Clock, done: (reason: string | null) => void): () => void {
-  const socket = connect(connectOptions(address));
+export function tryConnection(address: string, { clock, lookup }: ConnectTools, done: (reason: string | null) => void): () => void {
+  const socket = connect({ ...connectOptions(address), lookup });
   let over = false;
   const stop = (): void => {
     over = true;

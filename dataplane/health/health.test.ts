@@ -6,6 +6,7 @@ import { type RouteInput, readRoute } from '../../shared/route.ts';
 import { systemRandom } from '../../shared/runtime/random.ts';
 import { ManualClock } from '../../shared/runtime/testing/manual-clock.ts';
 import { memoryLog } from '../../shared/runtime/testing/memory-log.ts';
+import type { LookUp } from '../../shared/upstreams/resolver.ts';
 import { CHECK_RESULT, Targets, targetKey } from '../ledger/targets.ts';
 import { Health, type HealthChange } from './health.ts';
 
@@ -14,12 +15,15 @@ class Fixture {
   readonly clock = new ManualClock();
   readonly targets = new Targets(Targets.buffer(1), 1);
   readonly changes: HealthChange[] = [];
+  /** Those that are being resolved. */
+  readonly names: { readonly host: string; readonly then: Parameters<LookUp>[1] }[] = [];
   readonly health = new Health({
     clock: this.clock,
     random: systemRandom,
     log: memoryLog(),
     targets: this.targets,
     changed: (change) => this.changes.push(change),
+    lookUp: (host, then) => this.names.push({ host, then }),
   });
 
   publish(...routes: readonly RouteInput[]): void {
@@ -240,6 +244,37 @@ test('a route decides how many checks in a row take a target out and bring it ba
   await fixture.until('the target to be back', () => fixture.changes.length === 3);
   assert.equal(results.length, 3);
   assert.equal(fixture.changes[2]?.healthy, true);
+});
+
+test('a resolver that fails or is silent takes no target out, and a name that is gone does', async () => {
+  using app = await site(() => 200);
+  using fixture = new Fixture();
+  const named = async (error: string | null): Promise<void> => {
+    await fixture.until('a name to be looked up', () => fixture.names.length > 0);
+    const failure = error === null ? null : Object.assign(new Error(error), { code: error });
+    fixture.names.shift()?.then(failure, error === null ? ['127.0.0.1'] : []);
+  };
+  const checksMore = (count: number): Promise<void> => {
+    const before = app.requests.length;
+    return fixture.until('further checks', () => app.requests.length >= before + count);
+  };
+  fixture.publish(checked(app.address.replace('127.0.0.1', 'app.test')));
+  await named(null);
+  await checksMore(1);
+  await named('EAI_AGAIN');
+  await checksMore(3);
+  await fixture.until('the name to be looked up again', () => fixture.names.length > 0);
+  await checksMore(3);
+  await named(null);
+  await fixture.until('the name to be looked up anew', () => fixture.names.length > 0);
+  await checksMore(3);
+  assert.deepEqual(
+    fixture.changes.map(({ healthy }) => healthy),
+    [true],
+  );
+  for (let nth = 0; nth < 3; nth++) await named('ENOTFOUND');
+  await fixture.until('the target to be out', () => fixture.changes.length === 2);
+  assert.match(fixture.changes[1]?.reason ?? '', /its name cannot be resolved/);
 });
 
 test('the targets of a block can have a check of their own, or none', async () => {

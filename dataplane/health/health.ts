@@ -1,10 +1,12 @@
 import { type Clock, sleep } from '../../shared/runtime/clock.ts';
 import type { Log } from '../../shared/runtime/log/log.ts';
 import type { Random } from '../../shared/runtime/random.ts';
+import { type LookUp, Resolver } from '../../shared/upstreams/resolver.ts';
 import { transportName } from '../../shared/upstreams/transport.ts';
 import type { Targets } from '../ledger/targets.ts';
 import { CheckSession, type CheckTools } from './check-session.ts';
 import { Semaphore } from './semaphore.ts';
+import { targetLookup } from './target-lookup.ts';
 import { type WantedCheck, wantedChecks } from './wanted-checks.ts';
 
 /** Maximum number of concurrent checks. */
@@ -38,6 +40,8 @@ type HealthOptions = {
   readonly log: Log;
   readonly targets: Targets;
   readonly changed: (change: HealthChange) => void;
+  /** The system's resolver if absent. */
+  readonly lookUp?: LookUp;
 };
 
 /**
@@ -51,11 +55,12 @@ export class Health {
   private readonly tools: CheckTools;
   private readonly stopKeeping: () => void;
 
-  constructor({ clock, random, log, targets, changed }: HealthOptions) {
+  constructor({ clock, random, log, targets, changed, lookUp }: HealthOptions) {
     this.tools = {
       clock,
       random,
       targets,
+      lookup: targetLookup(new Resolver(clock, lookUp)),
       semaphore: new Semaphore(MAX_CONCURRENT),
       changed: (wanted, healthy, reason) => {
         const change = changeOf(wanted, healthy, reason);

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { lookup } from 'node:dns';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer as createPlainServer } from 'node:http';
 import { createServer, type Http2Server, type IncomingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
@@ -25,7 +26,7 @@ after(() => server.close());
 
 function failureOf(address: string, page: Parameters<typeof requestPage>[1] = PAGE): Promise<string | null> {
   const question = { address, serverName: null, transport: { protocol: 'h2c' as const }, timeoutMs: 5_000 };
-  return new Promise((resolve) => requestPage(question, page, new ManualClock(), resolve));
+  return new Promise((resolve) => requestPage(question, page, { clock: new ManualClock(), lookup }, resolve));
 }
 
 test('a target that speaks HTTP/2 is checked over HTTP/2', async () => {
@@ -59,7 +60,7 @@ test('a target at a Unix socket is checked there, and a missing socket is report
   await new Promise<void>((resolve) => app.listen(path, resolve));
   const plain = { serverName: null, transport: null, timeoutMs: 5_000 };
   const asking = (at: string) =>
-    new Promise((resolve) => requestPage({ ...plain, address: `unix/${at}` }, PAGE, new ManualClock(), resolve));
+    new Promise((resolve) => requestPage({ ...plain, address: `unix/${at}` }, PAGE, { clock: new ManualClock(), lookup }, resolve));
   assert.equal(await asking(path), null);
   assert.equal(await asking(`${path}.not`), 'GET /up failed: its socket does not exist');
   app.close();

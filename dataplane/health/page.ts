@@ -1,13 +1,13 @@
 import type { RequestOptions } from 'node:http';
-import { connect } from 'node:net';
+import { connect, type LookupFunction } from 'node:net';
 import { NAME } from '../../shared/name.ts';
-import type { Clock } from '../../shared/runtime/clock.ts';
 import { openSession } from '../../shared/runtime/http/http2-session.ts';
 import { request } from '../../shared/runtime/http/node-http.ts';
 import { https, tls } from '../../shared/runtime/node-on-demand.ts';
 import type { TransportSpec } from '../../shared/upstreams/transport.ts';
 import { verifiedName } from '../../shared/upstreams/verified-name.ts';
 import { connectOptions } from '../../shared/values/address.ts';
+import type { ConnectTools } from './connection.ts';
 import { describeConnectionError } from './connection-error.ts';
 import type { WantedCheck } from './wanted-checks.ts';
 
@@ -16,7 +16,7 @@ type Page = { readonly path: string; readonly host: string; readonly status: str
 
 /** Reports the start of the response or a failure, possibly more than once. @returns a function that ends the request. */
 type PageRequest = (
-  target: PageTarget,
+  target: PageTarget & { readonly lookup: LookupFunction },
   page: Page,
   answered: (status: number) => void,
   failed: (error: NodeJS.ErrnoException) => void,
@@ -37,7 +37,12 @@ const verification = (serverName: string, transport: TransportSpec | null) => ({
  * reason.
  * @returns a function that cancels it; then `done` is not called.
  */
-export function requestPage(target: PageTarget, page: Page, clock: Clock, done: (reason: string | null) => void): () => void {
+export function requestPage(
+  target: PageTarget,
+  page: Page,
+  { clock, lookup }: ConnectTools,
+  done: (reason: string | null) => void,
+): () => void {
   const { transport, timeoutMs } = target;
   const begin = transport?.protocol === undefined ? requestOverHttp1 : requestOverHttp2;
   let over = false;
@@ -53,7 +58,7 @@ export function requestPage(target: PageTarget, page: Page, clock: Clock, done: 
   };
   const cancel = clock.after(timeoutMs, () => settle(`got no response within ${timeoutMs / 1_000} s`));
   const end = begin(
-    target,
+    { ...target, lookup },
     page,
     (status) => settle(isHealthy(status, page.status) ? null : `answered ${status}${page.status === null ? '' : `, not ${page.status}`}`),
     // Ending the request after its response also raises an error, which is ignored.
@@ -68,10 +73,10 @@ function isHealthy(status: number, expected: string | null): boolean {
   return expected.endsWith('xx') ? `${status}`[0] === expected[0] : `${status}` === expected;
 }
 
-const requestOverHttp1: PageRequest = ({ address, serverName, transport }, page, answered, failed) => {
+const requestOverHttp1: PageRequest = ({ address, serverName, transport, lookup }, page, answered, failed) => {
   const at = connectOptions(address);
   const headers = { host: page.host, 'user-agent': AGENT, accept: '*/*', connection: 'close' };
-  const options: RequestOptions = { ...('path' in at ? { socketPath: at.path } : at), path: page.path, headers, agent: false };
+  const options: RequestOptions = { ...('path' in at ? { socketPath: at.path } : at), path: page.path, headers, lookup, agent: false };
   const sent = serverName === null ? request(options) : https().request({ ...options, ...verification(serverName, transport) });
   sent.once('response', ({ statusCode = 0 }) => answered(statusCode));
   sent.once('upgrade', () => answered(101));
@@ -80,8 +85,8 @@ const requestOverHttp1: PageRequest = ({ address, serverName, transport }, page,
   return () => void sent.destroy();
 };
 
-const requestOverHttp2: PageRequest = ({ address, serverName, transport }, page, answered, failed) => {
-  const where = connectOptions(address);
+const requestOverHttp2: PageRequest = ({ address, serverName, transport, lookup }, page, answered, failed) => {
+  const where = { ...connectOptions(address), lookup };
   const socket =
     serverName === null ? connect(where) : tls().connect({ ...where, ...verification(serverName, transport), ALPNProtocols: ['h2'] });
   // Loaded when it is first needed, since few targets speak HTTP/2.

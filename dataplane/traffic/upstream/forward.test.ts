@@ -4,6 +4,7 @@ import { test } from 'node:test';
 import { systemRandom } from '../../../shared/runtime/random.ts';
 import { ManualClock } from '../../../shared/runtime/testing/manual-clock.ts';
 import { memoryLog } from '../../../shared/runtime/testing/memory-log.ts';
+import { Resolver } from '../../../shared/upstreams/resolver.ts';
 import { parseAddress } from '../../../shared/values/address.ts';
 import { Targets } from '../../ledger/targets.ts';
 import { type Downstream, Exchange } from '../exchange/exchange.ts';
@@ -15,7 +16,6 @@ import { Forwarder } from './forward.ts';
 import { Hold } from './hold.ts';
 import { Endpoints } from './pool/endpoints.ts';
 import { Pools } from './pool/pool.ts';
-import { Resolver } from './target/resolver.ts';
 
 /** A client that records what it receives and lets a test wait for the end. */
 class KeptAnswer implements Downstream {

@@ -1,5 +1,6 @@
 import { createHmac } from 'node:crypto';
 import { issuerOf } from '../../../shared/certificates/issuer.ts';
+import { Resolver } from '../../../shared/upstreams/resolver.ts';
 import { type Ledger, openLedger } from '../../ledger/ledger.ts';
 import { LineRing } from '../../ledger/line-ring.ts';
 import type { Exchange } from '../exchange/exchange.ts';
@@ -33,7 +34,6 @@ import { Tunnels } from '../tunnel/tunnels.ts';
 import { Hold } from '../upstream/hold.ts';
 import { Endpoints } from '../upstream/pool/endpoints.ts';
 import { Pools } from '../upstream/pool/pool.ts';
-import { Resolver } from '../upstream/target/resolver.ts';
 import { Reporter } from './reporter.ts';
 import { routeIndex } from './route-index.ts';
 import type { WorkerTools } from './worker-tools.ts';

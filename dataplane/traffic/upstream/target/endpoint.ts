@@ -1,5 +1,6 @@
 import type { Clock } from '../../../../shared/runtime/clock.ts';
 import type { Log } from '../../../../shared/runtime/log/log.ts';
+import type { Resolver } from '../../../../shared/upstreams/resolver.ts';
 import { socketPath, splitAddress } from '../../../../shared/values/address.ts';
 import { type Targets, targetKey } from '../../../ledger/targets.ts';
 import type { Downstream, Exchange, PassiveHealth } from '../../exchange/exchange.ts';
@@ -11,7 +12,6 @@ import { ErrorRate } from '../health/error-rate.ts';
 import { UpgradeHealth } from '../health/upgrade-health.ts';
 import type { TargetChannel } from './channel.ts';
 import { limitsFor } from './limits.ts';
-import type { Resolver } from './resolver.ts';
 import type { Transport } from './transport.ts';
 
 /** The connect timeout (ms), including name look-up and TLS. */

@@ -1,7 +1,7 @@
 import { lookup } from 'node:dns';
 import { isIP } from 'node:net';
-import type { Clock } from '../../../../shared/runtime/clock.ts';
-import { socketPath } from '../../../../shared/values/address.ts';
+import type { Clock } from '../runtime/clock.ts';
+import { socketPath } from '../values/address.ts';
 
 /** How long an answer of the system's resolver is used (ms). Containers change addresses, and the resolver gives no TTL. */
 const FRESH_MS = 30_000;

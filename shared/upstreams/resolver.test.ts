@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ManualClock } from '../../../../shared/runtime/testing/manual-clock.ts';
+import { ManualClock } from '../runtime/testing/manual-clock.ts';
 import { type LookUp, Resolver } from './resolver.ts';
 
 /** A resolver whose answers the test gives explicitly. */

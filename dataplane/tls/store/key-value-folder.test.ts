@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, test } from 'node:test';
@@ -24,6 +24,13 @@ test('a value is visible to others, can be overwritten, survives deletion of the
   await folder.write('a.test', null);
   await folder.write('a.test', null);
   assert.deepEqual(readdirSync(join(root, '.folder')), []);
+});
+
+test('what others have put into the folder is no key', async () => {
+  await open().write('a.test', 'one');
+  for (const name of ['.nfs0000012', '.DS_Store', 'a.test~', 'b.test.new']) writeFileSync(join(root, '.folder', name), 'not ours');
+  for (const name of ['@eaDir', 'lost']) mkdirSync(join(root, '.folder', name));
+  assert.deepEqual(open().keys(), ['a.test']);
 });
 
 test('files have mode 0600 in a folder of mode 0700', async () => {

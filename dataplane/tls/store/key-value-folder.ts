@@ -17,10 +17,14 @@ export class KeyValueFolder {
     this.folder = folder;
   }
 
-  /** All keys, wildcards as stored: `_.a.test`. @throws the system's error. */
+  /**
+   * All keys, wildcards as stored: `_.a.test`. What else is in the folder, such as the files and folders that network file systems and
+   * their servers make, is not ours. @throws the system's error.
+   */
   keys(): string[] {
     try {
-      return readdirSync(this.folder).filter((name) => !name.endsWith(NEW));
+      const entries = readdirSync(this.folder, { withFileTypes: true });
+      return entries.filter((entry) => entry.isFile() && SAFE.test(entry.name) && !entry.name.endsWith(NEW)).map(({ name }) => name);
     } catch (error) {
       if (codeOf(error) === 'ENOENT') return [];
       throw error;

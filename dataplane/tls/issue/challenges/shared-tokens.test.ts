@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -98,4 +98,16 @@ test('a token left by a crash is answered by the next instance for an hour', asy
   await scene.pass(3_600_000);
   assert.deepEqual(next.found, [[TOKEN], []]);
   assert.deepEqual(readdirSync(join(scene.folder, '.challenges')), []);
+});
+
+test('what the server of a network file system puts into its folders disturbs neither a token nor those of others', async () => {
+  using scene = new Scene();
+  const one = await scene.process('one');
+  await one.tokens.put({ ...TOKEN, token: 'token-0' });
+  for (const folder of ['.instances', '.challenges']) mkdirSync(join(scene.folder, folder, '@eaDir'));
+  const other = await scene.process('other');
+  const put = one.tokens.put(TOKEN);
+  await scene.pass(1_500);
+  await put;
+  assert.deepEqual(other.found.at(-1)?.at(-1), TOKEN);
 });

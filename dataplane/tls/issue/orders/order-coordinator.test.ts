@@ -39,9 +39,9 @@ class Scene {
 }
 
 /** Runs an order that stops as in a crash: nothing happens after its state was saved. */
-async function crash(orders: OrderCoordinator): Promise<void> {
+async function crash(orders: OrderCoordinator, name = 'a.test'): Promise<void> {
   await new Promise<void>((resolve) => {
-    void orders.run('a.test', CA, null, async ({ remember }) => {
+    void orders.run(name, CA, null, async ({ remember }) => {
       await remember(BEGUN);
       resolve();
       return new Promise(() => undefined);
@@ -214,6 +214,14 @@ test('a process that starts deletes an order whose certificate is stored, or tha
   await next.deleteOver();
   assert.equal(scene.notes.length, 1, 'the certificate is of an earlier order');
   await scene.store('one').put({ ...stored, order: BEGUN.url });
+  await next.deleteOver();
+  assert.deepEqual(scene.notes, []);
+
+  await crash(scene.process('one'), '*.a.test');
+  const wild = await makePair(['*.a.test']);
+  const other = readCertificate(wild.certificate, wild.privateKey);
+  assert.ok(other.ok);
+  await scene.store('one').put({ source: 'acme', domains: ['*.a.test'], pair: other.value, order: BEGUN.url });
   await next.deleteOver();
   assert.deepEqual(scene.notes, []);
 

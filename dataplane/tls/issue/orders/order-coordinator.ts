@@ -132,7 +132,7 @@ export class OrderCoordinator {
         const note = await this.read(name);
         if (note === null) continue;
         const isExpired = note.at < clock.now() - MAX_AGE_MS;
-        if (isExpired || isStored(note, await store.refresh(name))) await store.write('orders', name, null);
+        if (isExpired || isStored(note, await store.refresh(domainOf(name)))) await store.write('orders', name, null);
       }
     } catch (error) {
       log.debug({ error: String(error) }, 'could not delete orders that are over');
@@ -232,6 +232,9 @@ export class OrderCoordinator {
     return this.tools.store.write('orders', name, `${JSON.stringify(note)}\n`);
   }
 }
+
+/** The domain of a key in the store. */
+const domainOf = (key: string): string => key.replace(/^_/, '*');
 
 /** Whether this is the order of a stored certificate: the process ended after storing it and before deleting its order. */
 const isStored = ({ begun }: SavedOrder, held: StoredCertificate | null): boolean => begun !== null && begun.url === held?.order;

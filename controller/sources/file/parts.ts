@@ -74,12 +74,19 @@ export function readGlobals(
   return report.count() === errorsBefore ? draft : null;
 }
 
-/** The lines of a block, with its imports replaced by their lines. */
+/** The lines of a block and of the blocks in it, with imports replaced by their lines. */
 function expand(block: DirectiveBlock, imports: Imports, report: Collected): DirectiveBlock {
-  if (!block.lines.some(isImport)) return block;
+  const whole = block.lines.some(isImport) ? withImports(block, imports, report) : block;
+  const lines = whole.lines.map((line) => {
+    const inner = line.block && expand(line.block, imports, report);
+    return inner === line.block ? line : { ...line, block: inner };
+  });
+  return lines.every((line, nth) => line === whole.lines[nth]) ? whole : { ...whole, lines };
+}
+
+function withImports({ open, lines }: DirectiveBlock, imports: Imports, report: Collected): DirectiveBlock {
   const errors = report.count();
-  const lines = linesOf(block.lines, imports);
-  return { open: block.open, lines, incomplete: report.count() > errors };
+  return { open, lines: linesOf(lines, imports), incomplete: report.count() > errors };
 }
 
 function linesOf(lines: readonly Directive[], imports: Imports): Directive[] {

@@ -120,6 +120,28 @@ function compileMemory(files: Readonly<Record<string, string>>): Compiled {
 
 const errorsOf = (compiled: Compiled): string[] => (compiled.ok ? [] : compiled.diagnostics.map(formatDiagnostic));
 
+test('lines may be imported at any depth: in a matcher, and in a block of a line in a block', () => {
+  const auth = (lines: string) => `forward_auth 127.0.0.1:7 {\nuri /auth\n${lines}\n}`;
+  for (const [lines, around] of [
+    ['remote_ip 192.0.2.1\npath /x', (inner: string) => `@office {\n${inner}\n}\nrespond @office 404`],
+    ['remote_ip 192.0.2.1\npath /x', (inner: string) => `@office {\nnot {\n${inner}\n}\n}\nrespond @office 404`],
+    ['Remote-User\nRemote-Groups>X-Groups', (inner: string) => auth(`copy_headers {\n${inner}\n}`)],
+    ['redir * /login', (inner: string) => auth(`@no status 401\nhandle_response @no {\n${inner}\n}`)],
+    ['header Content-Type text/*\nstatus 2xx', (inner: string) => `encode {\nmatch {\n${inner}\n}\n}`],
+    ['status 2xx', (inner: string) => `handle /x {\nencode {\nmatch {\n${inner}\n}\n}\n}`],
+  ] as const) {
+    const routes = (snippet: string, written: string) => {
+      const compiled = compileBytes(
+        Buffer.from(`${snippet}a.example {\nreverse_proxy 127.0.0.1:1\n${around(written)}\n}\n`),
+        'Sluicefile',
+        {},
+      );
+      return compiled.ok ? compiled.routes.map(({ origin, ...route }) => route) : compiled.diagnostics.map(formatDiagnostic);
+    };
+    assert.deepEqual(routes(`(shared) {\n${lines}\n}\n`, 'import shared'), routes('', lines));
+  }
+});
+
 test('imports nest up to 32 deep', () => {
   const chain = (length: number) => {
     const links = Array.from({ length }, (_, n) => [`f${n}`, n === length - 1 ? site('a.example') : `import f${n + 1}\n`]);

@@ -21,6 +21,20 @@ describe('analytics', () => {
     assert.equal(analytics.snapshot('a.example'), undefined);
   });
 
+  it('lists the busiest hosts with the wildcard that serves them', async () => {
+    const analytics = createAnalytics({ clock: handClock() });
+    const domains = [domainReport('a.x.example', { requests: 2, pattern: '*.x.example' }), domainReport('b.example', { requests: 1 })];
+    analytics.record({ domains });
+    const { hosts } = await analytics.busiest(10);
+    assert.deepEqual(
+      hosts.map(({ domain, pattern }) => [domain, pattern]),
+      [
+        ['a.x.example', '*.x.example'],
+        ['b.example', undefined],
+      ],
+    );
+  });
+
   it('returns exactly the members of a snapshot', () => {
     const analytics = createAnalytics({ clock: handClock() });
     const report = { requests: 7, classes: [1, 2, 0, 3, 0, 1], bytes: 4_321, visitors: [11, 12] } as const;

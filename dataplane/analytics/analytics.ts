@@ -101,9 +101,13 @@ export function createAnalytics({
     snapshot: snapshotOf,
     busiest: async (limit) => {
       const now = clock.monotonic();
-      const busiest = new Busiest<readonly [string, DomainCounts]>(limit);
-      await inTurns(domains, PER_TURN, ([host, { counts }]) => busiest.add([host, counts], counts.lastHour(now)));
-      return { hosts: busiest.list().map(([host, counts]) => counts.current(host, now)), count: domains.size };
+      const busiest = new Busiest<readonly [string, Entry]>(limit);
+      await inTurns(domains, PER_TURN, (one) => busiest.add(one, one[1].counts.lastHour(now)));
+      const hosts = busiest.list().map(([host, { counts, pattern }]) => ({
+        ...counts.current(host, now),
+        ...(pattern !== host && { pattern }),
+      }));
+      return { hosts, count: domains.size };
     },
     *failing() {
       const now = clock.monotonic();

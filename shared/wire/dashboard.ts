@@ -29,6 +29,8 @@ export type Traffic = { requests_per_sec: number; bytes_per_sec: number; errors_
 /** `requests` and `errors` (5xx responses) are since the start, the rest as in `GET /analytics`. */
 export type HostNow = {
   domain: string;
+  /** The wildcard that serves it; absent if it has a route of its own. */
+  pattern?: string;
   page_views_1m: number;
   page_views_60m: number;
   unique_visitors: number;

@@ -1,10 +1,10 @@
-import type { Overview } from '../../../../../shared/wire/dashboard.ts';
+import type { HostNow, Overview } from '../../../../../shared/wire/dashboard.ts';
 import type { History } from '../../../../../shared/wire/history.ts';
 
 /** The history lists this many hosts; with more, nothing is known of the others. */
 const LISTED = 1_000;
 
-/** Figures of a host; null if they are not known. `wrong`: its worst alert. */
+/** Figures of a host; null if they are not known. `wrong`: its worst alert, or that of its wildcard; empty if there is none. */
 export type HostRow = {
   readonly domain: string;
   readonly pageViews: number | null;
@@ -14,11 +14,14 @@ export type HostRow = {
   readonly wrong: string | null;
 };
 
+type Now = Pick<Overview, 'hosts' | 'host_count' | 'alerts' | 'alert_count'>;
+
 /** The busiest hosts of the period, and those that are busy now. */
-export function hostRowsOf({ hosts, host_count, alerts }: Pick<Overview, 'hosts' | 'host_count' | 'alerts'>, history: Hosts): HostRow[] {
+export function hostRowsOf(overview: Now, history: Hosts): HostRow[] {
+  const { hosts, host_count } = overview;
   const live = new Map(hosts.map((host) => [host.domain, host]));
   const seen = new Map(history.map((host) => [host.domain, host]));
-  const wrong = new Map(alerts.filter(({ severity }) => severity !== 'advice').map(({ domain, message }) => [domain, message]));
+  const worst = worstAlerts(overview);
   const unseen = seen.size < LISTED ? 0 : null;
   // Of more hosts than these, only the busiest are known.
   const quiet = host_count > hosts.length ? null : 0;
@@ -28,8 +31,23 @@ export function hostRowsOf({ hosts, host_count, alerts }: Pick<Overview, 'hosts'
     requests: seen.get(domain)?.views ?? unseen,
     minute: live.get(domain)?.page_views_1m ?? quiet,
     hour: live.get(domain)?.page_views_60m ?? quiet,
-    wrong: wrong.get(domain) ?? null,
+    wrong: worst(domain, live.get(domain)),
   }));
+}
+
+/** Finds the worst alert of a host; empty if there is none, null if that is not known. */
+function worstAlerts({ alerts, alert_count }: Now): (domain: string, live: HostNow | undefined) => string | null {
+  const worst = new Map<string | null, string>();
+  for (const { severity, domain, message } of alerts) if (severity !== 'advice' && !worst.has(domain)) worst.set(domain, message);
+  // Only the worst are listed, so if advice is, everything else is.
+  const others = alert_count > alerts.length && alerts.at(-1)?.severity !== 'advice' ? null : '';
+  return (domain, live) => {
+    const own = worst.get(domain);
+    if (own !== undefined) return own;
+    if (live !== undefined) return worst.get(live.pattern ?? domain) ?? others;
+    // It may have a route of its own.
+    return worst.has(domain.replace(/^[^.]*/, '*')) || worst.has('*') ? null : others;
+  };
 }
 
 type Hosts = NonNullable<History['hosts']>;

@@ -14,7 +14,10 @@ const PAGES = [
 
 export function Header({ place, live, search }: { place: PageLocation; live: Live; search: () => void }) {
   const current = place.view === 'hosts' ? '' : place.view;
-  const alerts = live.overview?.alerts.filter(({ severity }) => severity !== 'advice').length ?? 0;
+  const { alerts: listed = [], alert_count = 0 } = live.overview ?? {};
+  const alerts = listed.filter(({ severity }) => severity !== 'advice').length;
+  // Those that are left out are no worse than the last one that is listed.
+  const isCut = alerts === listed.length && alert_count > alerts;
   return (
     <header>
       <a class="brand" href="#/">
@@ -32,7 +35,7 @@ export function Header({ place, live, search }: { place: PageLocation; live: Liv
         ))}
         {alerts > 0 && (
           <a href={linkTo('alerts')} aria-current={current === 'alerts' ? 'page' : undefined} class="alerts">
-            {TEXT.alerts} <span class="badge">{alerts}</span>
+            {TEXT.alerts} <span class="badge">{isCut ? `${alerts}+` : alerts}</span>
           </a>
         )}
       </nav>

@@ -38,8 +38,9 @@ function Host({ place, overview, period, history }: HostProps) {
   const readable = readableHost(domain);
   const name = domain.startsWith('*.') ? `any${domain.slice(1)}` : domain;
   const explained = useLoaded<Explanation>(`explain?url=${encodeURIComponent(name)}`, REFRESH_MS, overview.status.generation);
-  const alerts = overview.alerts.filter((alert) => alert.domain === domain);
   const live = overview.hosts.find((host) => host.domain === domain);
+  const pattern = explained.value?.route?.domain ?? live?.pattern;
+  const alerts = overview.alerts.filter((alert) => alert.domain !== null && (alert.domain === domain || alert.domain === pattern));
   const isCounted = history.value !== null;
   const isRouted = explained.value?.routed !== false;
   return (

@@ -145,9 +145,9 @@ function Hosts({ overview, history }: { overview: Overview; history: History | n
               {known(hour)}
             </Cell>
             <Cell of={HOSTS.status}>
-              {message === null ? (
-                <span class="good-text">{HOSTS.fine}</span>
-              ) : (
+              {message === null && known(null)}
+              {message === '' && <span class="good-text">{HOSTS.fine}</span>}
+              {message !== null && message !== '' && (
                 <a class="poor-text" href={linkTo('hosts', domain)} title={visible(message)}>
                   {HOSTS.wrong}
                   <span class="hidden">

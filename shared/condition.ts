@@ -96,14 +96,14 @@ const members = {
     .min(1)
     .max(2 * MAX_PORTS)
     .optional()
-    .describe('Ports of this machine: the one that the connection arrived at, whatever the request or a PROXY header says.'),
+    .describe('Ports of this machine: the one that the connection arrived at, not one that the request or a PROXY header names.'),
   local_ip: z
     .array(rangeSchema)
     .min(1)
     .max(1_000)
     .optional()
     .describe(
-      'Addresses and ranges of this machine: the one that the connection arrived at, whatever the request or a PROXY header says. `explain` assumes that it matches.',
+      'Addresses and ranges of this machine: the one that the connection arrived at, not one that the request or a PROXY header names. `explain` assumes that it matches.',
     ),
   path_regexp: z
     .array(pattern)

@@ -21,7 +21,7 @@ function withProc(use: (proc: string) => void, { namespace = 'pid:[4026532741]',
   }
 }
 
-test('a container that was started again counts as a machine that was, whatever its first process is called', () => {
+test('a container that was started again counts as a machine that was, also if the name of its first process looks like the fields after it', () => {
   withProc((proc) => assert.equal(startId({ proc, env: {} }), `${BOOT} 71234`));
   withProc((proc) => assert.equal(startId({ proc, env: {} }), `${BOOT} 99999`), { start: '99999', name: 'a) S 1 (b' });
 });

@@ -20,7 +20,7 @@ const spec = z
     formats: z
       .array(format)
       .refine(isUnique, 'each format at most once')
-      .describe('The first one wins if a client accepts several equally. Empty: nothing is encoded, whatever the site says.'),
+      .describe('The first one wins if a client accepts several equally. Empty: nothing is encoded, even if the site names formats.'),
     minimum_length: z
       .int()
       .min(0)

@@ -4,7 +4,7 @@ import { request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { until } from '../../e2e/testing/until.ts';
 import { ManualClock } from '../../shared/runtime/testing/manual-clock.ts';
 import { memoryLog } from '../../shared/runtime/testing/memory-log.ts';
 import { desire } from '../desired/desire.ts';
@@ -30,14 +30,6 @@ function stateOf(...domains: string[]): DesiredState {
 }
 
 const TOKEN = 'the-token';
-
-async function until(met: () => boolean): Promise<void> {
-  const end = performance.now() + 60_000;
-  while (!met()) {
-    assert.ok(performance.now() < end, 'it took too long');
-    await nextTurn();
-  }
-}
 
 async function pages(t: TestContext, token: string | undefined = TOKEN) {
   const clock = new ManualClock();
@@ -121,13 +113,13 @@ test('over TCP the status requires the token; health, readiness and metrics do n
 
 test('without a configured token the status is available only on the socket', async (t) => {
   const { asked, socketPath } = await pages(t, '');
-  await until(() => existsSync(socketPath));
+  await until('the socket', () => existsSync(socketPath));
   assert.deepEqual([await asked('tcp', '/status', { authorization: 'Bearer ' }), await asked('socket', '/status')], [401, 200]);
 });
 
 test('only the owner can access the socket, which is removed with the controller', async (t) => {
   const { asked, socketPath, server } = await pages(t);
-  await until(() => existsSync(socketPath));
+  await until('the socket', () => existsSync(socketPath));
   assert.equal(statSync(socketPath).mode & 0o777, 0o600);
   for (const path of ['/status', '/health', '/ready', '/metrics']) assert.notEqual(await asked('socket', path), 401);
   await server.close();
@@ -136,7 +128,7 @@ test('only the owner can access the socket, which is removed with the controller
 
 test('a browser gets no status for a page of another site or by a foreign name, with the token or on the socket', async (t) => {
   const { asked, socketPath } = await pages(t);
-  await until(() => existsSync(socketPath));
+  await until('the socket', () => existsSync(socketPath));
   const authorization = `Bearer ${TOKEN}`;
   for (const foreign of [{ host: 'rebound.example' }, { origin: 'https://evil.example' }, { 'sec-fetch-site': 'cross-site' }])
     for (const where of ['tcp', 'socket'] as const) {
@@ -150,7 +142,7 @@ test('a browser gets no status for a page of another site or by a foreign name, 
 
 test('a socket still in use by another process is opened as soon as it is free', async (t) => {
   const first = await pages(t);
-  await until(() => existsSync(first.socketPath));
+  await until('the socket', () => existsSync(first.socketPath));
   const clock = new ManualClock();
   const { report, log } = first;
   const { text: metrics } = createControllerMetrics(report);
@@ -168,12 +160,12 @@ test('a socket still in use by another process is opened as soon as it is free',
   });
   t.after(second.close);
   const told = () => log.lines.filter(({ message }) => message.includes('cannot be opened yet')).length;
-  await until(() => {
+  await until('the log', () => {
     clock.pass(5_000);
     return told() === 1;
   });
   await first.server.close();
-  await until(() => {
+  await until('the socket', () => {
     clock.pass(5_000);
     return existsSync(first.socketPath);
   });

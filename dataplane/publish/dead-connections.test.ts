@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { connect, type Socket } from 'node:net';
 import { test } from 'node:test';
+import { until } from '../../e2e/testing/until.ts';
 import { connectionKey } from '../ledger/connections.ts';
-import { eventually, insideOneWorker, WorkersFixture } from './testing/test-workers.ts';
+import { insideOneWorker, WorkersFixture } from './testing/test-workers.ts';
 
 test('the connections of a dead worker are no longer counted, and those of other workers are', async () => {
   await using fixture = await WorkersFixture.start(2, [
@@ -13,11 +14,11 @@ test('the connections of a dead worker are no longer counted, and those of other
   for (let at = 0; at < 40; at++) clients.push(connect({ host: '127.0.0.1', port: fixture.port }));
   let closed = 0;
   for (const client of clients) client.on('error', () => client.destroy()).on('close', () => closed++);
-  await eventually('all to be counted', () => connections.open() === 40);
+  await until('all to be counted', () => connections.open() === 40);
   await insideOneWorker('process.exit(1)');
-  await eventually('another worker', () => fixture.workers.restarts === 1 && fixture.workers.serving === 2);
-  await eventually('the connections of the dead one to end', () => closed > 0 && closed < 40 && connections.open() === 40 - closed);
+  await until('another worker', () => fixture.workers.restarts === 1 && fixture.workers.serving === 2);
+  await until('the connections of the dead one to end', () => closed > 0 && closed < 40 && connections.open() === 40 - closed);
   assert.equal(connections.openFrom(connectionKey('127.0.0.1')), 40 - closed);
   for (const client of clients) client.destroy();
-  await eventually('none to be open', () => connections.open() === 0 && connections.openFrom(connectionKey('127.0.0.1')) === 0);
+  await until('none to be open', () => connections.open() === 0 && connections.openFrom(connectionKey('127.0.0.1')) === 0);
 });

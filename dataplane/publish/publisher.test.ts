@@ -2,8 +2,9 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { test } from 'node:test';
+import { until } from '../../e2e/testing/until.ts';
 import { ListenError } from '../workers/worker-handle.ts';
-import { ENTRY, eventually, insideOneWorker, WorkersFixture } from './testing/test-workers.ts';
+import { ENTRY, insideOneWorker, WorkersFixture } from './testing/test-workers.ts';
 
 const answering = (domain: string, body: string) => ({ domain, upstream: null, tls: false, respond: { status: 200, body } });
 const WORD = 'new Int32Array(new SharedArrayBuffer(4))';
@@ -28,7 +29,7 @@ test('a worker that dies is restarted with everything published since', async ()
   await using fixture = await WorkersFixture.start(1, [answering('old.test', 'old')]);
   await fixture.add(answering('new.test', 'new'));
   await insideOneWorker('process.exit(1)');
-  await eventually('another worker', () => fixture.workers.serving === 1 && fixture.workers.restarts === 1);
+  await until('another worker', () => fixture.workers.serving === 1 && fixture.workers.restarts === 1);
   assert.equal((await fixture.visit('old.test')).text, 'old');
   assert.equal((await fixture.visit('new.test')).text, 'new');
   assert.deepEqual(fixture.changes, ['started', 'died', 'started']);
@@ -42,10 +43,10 @@ test('a restarted worker that cannot open its port is retried until it can', asy
   assert.ok(settings !== undefined);
   await fixture.publisher.publish({ settings: { ...settings, httpPort: (taken.address() as AddressInfo).port } });
   await insideOneWorker('process.exit(1)');
-  await eventually('a few attempts', () => fixture.workers.restarts >= 3);
+  await until('a few attempts', () => fixture.workers.restarts >= 3);
   assert.equal(fixture.workers.serving, 0);
   await fixture.publisher.publish({ settings });
-  await eventually('a worker that serves', () => fixture.workers.serving === 1);
+  await until('a worker that serves', () => fixture.workers.serving === 1);
   assert.equal((await fixture.visit('a.test')).text, 'here');
 });
 
@@ -53,9 +54,9 @@ test('a worker with a blocked event loop is replaced after 2 s while the others 
   await using fixture = await WorkersFixture.start(2, [answering('a.test', 'here')]);
   await insideOneWorker(SPIN);
   const begun = performance.now();
-  await eventually('the silent worker to be replaced', () => fixture.changes.includes('replaced'));
+  await until('the silent worker to be replaced', () => fixture.changes.includes('replaced'));
   assert.ok(performance.now() - begun > 1_500, 'a worker that is only slow stays');
-  await eventually('both to serve', () => fixture.workers.serving === 2);
+  await until('both to serve', () => fixture.workers.serving === 2);
   assert.equal((await fixture.visit('a.test')).text, 'here');
   assert.equal(fixture.ledger.inFlight.total(), 0);
 });

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { Agent, createServer, get, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { describe, test } from 'node:test';
-import { eventually, insideOneWorker, WorkersFixture } from './testing/test-workers.ts';
+import { until } from '../../e2e/testing/until.ts';
+import { insideOneWorker, WorkersFixture } from './testing/test-workers.ts';
 
 const KEPT = 24;
 const NEW = 6;
@@ -103,7 +104,7 @@ class Load {
     const newVisitors = load.lostNew.map((lost, at) => load.visitWithNewConnections(at, lost));
     load.running = Promise.all([...visitors, ...newVisitors]);
     load.held = Promise.allSettled(Array.from({ length: HELD }, (_, nth) => request(workers.port, false, `/${nth}`)));
-    await eventually('the load to run', () => load.kept.every(({ answers }) => answers.length > 20) && target.held.length === HELD);
+    await until('the load to run', () => load.kept.every(({ answers }) => answers.length > 20) && target.held.length === HELD);
     assert.equal(new Set(load.kept.map(({ answers }) => answers[0]?.worker)).size, count, 'each worker has visitors');
     return load;
   }
@@ -125,7 +126,7 @@ class Load {
   async continues(): Promise<void> {
     // Earlier losses may be noticed a little later.
     const [answered, came] = [this.kept.map(({ answers }) => answers.length), [...this.finished]];
-    await eventually(
+    await until(
       'every visitor to finish two more requests',
       () =>
         this.kept.every(({ answers, lost }, at) => lost !== null || answers.length >= (answered[at] ?? 0) + 2) &&
@@ -135,7 +136,7 @@ class Load {
     const before = left.map(({ answers }) => answers.length);
     const served = this.servedNew;
     const lost = this.lostNew.flat().length;
-    await eventually(
+    await until(
       'many more responses',
       () => left.every(({ answers }, at) => answers.length > (before[at] ?? 0) + 50) && this.servedNew > served + 200,
     );
@@ -173,7 +174,7 @@ describe('under load a worker loses only its own connections if it', () => {
       await using load = await Load.on(2);
       const { workers, kept, target } = load;
       await insideOneWorker(code);
-      await eventually('another worker', () => workers.workers.restarts === 1 && workers.workers.serving === 2);
+      await until('another worker', () => workers.workers.restarts === 1 && workers.workers.serving === 2);
       assert.deepEqual(workers.changes, ['started', 'started', ...changes]);
       await load.continues();
 
@@ -203,7 +204,7 @@ describe('under load a worker loses only its own connections if it', () => {
           assert.equal(one.status === 'fulfilled' ? one.value.worker : one.reason, asked[0], 'the responses of other workers are complete');
       }
       await load.stop();
-      await eventually('all counters to be zero', () => workers.ledger.inFlight.total() === 0 && workers.ledger.connections.open() === 0);
+      await until('all counters to be zero', () => workers.ledger.inFlight.total() === 0 && workers.ledger.connections.open() === 0);
     });
   }
 });
@@ -214,7 +215,7 @@ test('connections that wait for a worker that hangs are served by its successor'
   ]);
   const beats = [0, 1].map((slot) => ({ slot, beat: -1, seen: 0 }));
   await insideOneWorker(HANG);
-  await eventually('a worker to hang', () => {
+  await until('a worker to hang', () => {
     for (const known of beats) {
       const beat = workers.ledger.heartbeats.read(known.slot);
       if (beat !== known.beat) Object.assign(known, { beat, seen: performance.now() });
@@ -223,7 +224,7 @@ test('connections that wait for a worker that hangs are served by its successor'
   });
   const answers = await Promise.all(Array.from({ length: 50 }, () => workers.visit('a.test')));
   assert.deepEqual(new Set(answers.map(({ text }) => text)), new Set(['in']));
-  await eventually('the worker to be replaced', () => workers.changes.includes('replaced'));
+  await until('the worker to be replaced', () => workers.changes.includes('replaced'));
   assert.equal(workers.workers.serving, 2);
 });
 
@@ -232,15 +233,13 @@ test('under load a gracefully replaced worker loses no request: on new connectio
   const { workers, kept, target } = load;
   const before = new Set(kept.map(({ answers }) => answers[0]?.worker));
   for (const { worker } of await workers.workers.heaps()) await workers.workers.replace(worker, 20_000);
-  await eventually('all visitors to have moved', () =>
-    kept.every(({ answers, lost }) => lost !== null || !before.has(answers.at(-1)?.worker)),
-  );
+  await until('all visitors to have moved', () => kept.every(({ answers, lost }) => lost !== null || !before.has(answers.at(-1)?.worker)));
   await load.continues();
   for (const { lost } of kept) assert.equal(lost, null);
   assert.deepEqual(load.lostNew.flat(), []);
   assert.deepEqual([...load.statuses], [200]);
   target.release();
   for (const one of await load.held) assert.equal(one.status === 'fulfilled' && one.value.worker.length, WORKER_DIGITS);
-  await eventually('the old workers to be gone', () => workers.changes.filter((change) => change === 'retired').length === 2);
+  await until('the old workers to be gone', () => workers.changes.filter((change) => change === 'retired').length === 2);
   assert.equal(workers.workers.restarts, 0, JSON.stringify(workers.log.lines));
 });

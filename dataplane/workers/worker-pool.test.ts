@@ -4,10 +4,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { until } from '../../e2e/testing/until.ts';
 import { ManualClock } from '../../shared/runtime/testing/manual-clock.ts';
 import { memoryLog } from '../../shared/runtime/testing/memory-log.ts';
 import { createLedger } from '../ledger/ledger.ts';
-import { eventually } from '../publish/testing/test-workers.ts';
 import type { WholeState } from '../traffic/protocol.ts';
 import { Watchdog } from './watchdog.ts';
 import { WorkerPool } from './worker-pool.ts';
@@ -66,17 +66,17 @@ async function scene(t: TestContext, count: number, late: readonly number[]) {
   return {
     ...{ pool, clock, changes, tell },
     /** Waits until a thread runs. */
-    ready: (worker: number) => eventually(`worker ${worker} to run`, said(worker, 'ready')),
+    ready: (worker: number) => until(`worker ${worker} to run`, said(worker, 'ready')),
     /** Waits for the answer of a worker, which one that has been terminated does not give. */
     isAlive: (worker: number) => {
       tell(worker, 'answer');
-      return eventually(`worker ${worker} to answer`, said(worker, 'alive'));
+      return until(`worker ${worker} to answer`, said(worker, 'alive'));
     },
     /** Ends a worker, and waits until the pool has noticed that: it clears what is counted for the slot. */
     end: (worker: number, slot: number) => {
       ledger.inFlight.begin(slot);
       tell(worker, 'exit');
-      return eventually(`the end of worker ${worker}`, () => ledger.inFlight.total() === 0);
+      return until(`the end of worker ${worker}`, () => ledger.inFlight.total() === 0);
     },
     /** The workers started so far, with those that are about to be: sockets are offered to them first, as here afterwards. */
     spawned: async () => {
@@ -104,7 +104,7 @@ test('a worker that hangs while it is replaced has one successor', async (t) => 
   tell(3, 'serve');
   await replaced;
   passWith(1, 2, 3);
-  await eventually('the old one to be gone', () => changes.includes('1 retired') || changes.includes('1 replaced'));
+  await until('the old one to be gone', () => changes.includes('1 retired') || changes.includes('1 replaced'));
   assert.deepEqual([pool.serving, await spawned()], [2, 3], changes.join());
 });
 
@@ -116,7 +116,7 @@ test('a worker that is to be replaced while it hangs has one successor', async (
   assert.equal(await spawned(), 3);
   tell(3, 'serve');
   await replaced;
-  await eventually('the old one to be gone', () => changes.includes('1 replaced') || changes.includes('1 retired'));
+  await until('the old one to be gone', () => changes.includes('1 replaced') || changes.includes('1 retired'));
   assert.deepEqual([pool.serving, await spawned()], [2, 3], changes.join());
 });
 
@@ -124,9 +124,9 @@ test('several workers that hang at once share the slots that are left', async (t
   const { pool, changes, passWith } = await scene(t, 2, []);
   await pool.replace(1, 60_000);
   passWith(0);
-  await eventually('both to be replaced', () => changes.includes('2 replaced') && changes.includes('3 replaced'));
+  await until('both to be replaced', () => changes.includes('2 replaced') && changes.includes('3 replaced'));
   passWith(0, 1, 2, 3);
-  await eventually('others to serve', () => pool.serving === 2);
+  await until('others to serve', () => pool.serving === 2);
 });
 
 test('a worker that hangs and ends before its successor has started is replaced also if that fails', async (t) => {
@@ -134,10 +134,10 @@ test('a worker that hangs and ends before its successor has started is replaced 
   passWith();
   await ready(2);
   tell(1, 'exit');
-  await eventually('its end', () => changes.includes('1 died'));
+  await until('its end', () => changes.includes('1 died'));
   passWith();
   tell(2, 'exit');
-  await eventually('another one', () => pool.serving === 1);
+  await until('another one', () => pool.serving === 1);
 });
 
 test('a worker that has recovered when its successor serves ends after its last connection', async (t) => {
@@ -146,11 +146,11 @@ test('a worker that has recovered when its successor serves ends after its last 
   await ready(2);
   passWith(0);
   tell(2, 'serve');
-  await eventually('its successor to serve', () => changes.includes('2 started'));
+  await until('its successor to serve', () => changes.includes('2 started'));
   await isAlive(1);
   assert.deepEqual([pool.serving, changes], [1, ['1 started', '2 started']]);
   tell(1, 'exit');
-  await eventually('its end', () => changes.includes('1 retired'));
+  await until('its end', () => changes.includes('1 retired'));
 });
 
 test('a worker that has recovered stays if its successor fails', async (t) => {

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { until } from '../testing/until.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
@@ -79,7 +80,7 @@ function startRun(flags: string[] = []) {
   const end = async () => {
     child.kill('SIGTERM');
     await ended;
-    await until(() => starts().every((note) => !alive(pidIn(note))));
+    await until('all processes to end', () => starts().every((note) => !alive(pidIn(note))));
     rmSync(folder, { recursive: true });
   };
   return { child, ended, notes, starts, frames, state, config, out: () => out, err: () => err, end };
@@ -90,10 +91,6 @@ function running(t: TestContext, flags: string[] = []) {
   const run = startRun(flags);
   t.after(run.end);
   return run;
-}
-
-async function until(holds: () => boolean): Promise<void> {
-  while (!holds()) await new Promise((resolve) => setTimeout(resolve, 20));
 }
 
 const pidIn = (note: string): number => (JSON.parse(note.slice('start '.length)) as { pid: number }).pid;
@@ -115,7 +112,7 @@ test('starts both; the data plane gets the ports from the file, and the controll
   skip: LINUX,
 }, async (t) => {
   const { notes, state, child, ended } = running(t, ['--http-port', '8099']);
-  await until(() => notes().some((note) => note === 'frame a.example'));
+  await until('the first frame', () => notes().some((note) => note === 'frame a.example'));
   const start = JSON.parse((notes()[0] ?? '').slice('start '.length)) as { argv: string[]; globals: string; supervised: string };
   assert.deepEqual(start.argv, ['--state-dir', state, '--http-port', '8099', '--admin-socket', join(state, 'admin.sock')]);
   assert.deepEqual([JSON.parse(start.globals), start.supervised], [{ http_port: 8088 }, '1']);
@@ -128,34 +125,36 @@ describe('while it runs', { skip: LINUX }, () => {
   let run: ReturnType<typeof startRun>;
   before(async () => {
     run = startRun();
-    await until(() => run.frames() > 0);
+    await until('the first frame', () => run.frames() > 0);
   });
   after(() => run.end());
   const controllers = () => childrenOf(run.child, 'controller/main');
 
-  test('the process that planned the start has ended', () => until(() => childrenOf(run.child, 'cli/main').length === 0));
+  test('the process that planned the start has ended', async () => {
+    await until('its end', () => childrenOf(run.child, 'cli/main').length === 0);
+  });
 
   test('a killed data plane is restarted and receives the complete state while the controller keeps running', async () => {
     const [controller] = controllers();
     const before = run.frames();
     process.kill(pidIn(run.starts().at(-1) ?? ''), 'SIGKILL');
-    await until(() => run.frames() > before);
+    await until('the next frame', () => run.frames() > before);
     assert.deepEqual(controllers(), [controller]);
   });
 
   test('a killed controller is restarted while the data plane keeps running', async () => {
     const [before, starts] = [run.frames(), run.starts().length];
     process.kill(controllers()[0] as number, 'SIGKILL');
-    await until(() => run.frames() > before);
+    await until('the next frame', () => run.frames() > before);
     assert.equal(run.starts().length, starts);
   });
 
   test('SIGHUP reloads, and SIGUSR2 reaches the data plane', async () => {
     writeFileSync(run.config, 'nonsense');
     run.child.kill('SIGHUP');
-    await until(() => run.out().includes('the reload failed'));
+    await until('the failed reload', () => run.out().includes('the reload failed'));
     run.child.kill('SIGUSR2');
-    await until(() => run.notes().includes('SIGUSR2'));
+    await until('the signal', () => run.notes().includes('SIGUSR2'));
     writeFileSync(run.config, FILE);
   });
 
@@ -163,7 +162,7 @@ describe('while it runs', { skip: LINUX }, () => {
   test('both processes exit if the parent is killed', async () => {
     const [controller] = controllers();
     run.child.kill('SIGKILL');
-    await until(() => run.notes().includes('end orphaned') && !alive(controller as number));
+    await until('the end of the controller', () => run.notes().includes('end orphaned') && !alive(controller as number));
   });
 });
 
@@ -183,10 +182,10 @@ test('a restarted data plane gets the current globals, and the last good ones wh
     ['nonsense', { http_port: 8089 }],
   ] as const) {
     const before = starts().length;
-    await until(() => starts().length > 0 && notes().includes('frame a.example'));
+    await until('the first frame', () => starts().length > 0 && notes().includes('frame a.example'));
     writeFileSync(config, content);
     process.kill(pidIn(starts().at(-1) ?? ''), 'SIGKILL');
-    await until(() => starts().length > Math.max(1, before));
+    await until('the next start', () => starts().length > Math.max(1, before));
     assert.deepEqual(globals(), expected);
   }
   child.kill('SIGINT');

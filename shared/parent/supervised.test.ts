@@ -3,6 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { until } from '../../e2e/testing/until.ts';
 import { systemClock } from '../runtime/clock.ts';
 import { systemRandom } from '../runtime/random.ts';
 import { startChild } from './child.ts';
@@ -39,10 +40,6 @@ function child(t: TestContext, code: string, more: { readonly mustServe?: boolea
   return { supervised, pids, reports, err: () => text };
 }
 
-async function until(holds: () => boolean): Promise<void> {
-  while (!holds()) await new Promise((resolve) => setTimeout(resolve, 10));
-}
-
 test('a first start with a usage error is not repeated, and its message is passed on', async (t) => {
   const { supervised, pids, err } = child(t, "process.stderr.write('unknown flag'); process.exitCode = 2;");
   assert.equal(await supervised.run(), 2);
@@ -52,7 +49,7 @@ test('a first start with a usage error is not repeated, and its message is passe
 test('a crashed child is restarted, and the restart is logged', async (t) => {
   const { supervised, pids, reports } = child(t, 'if (starts < 3) process.exit(1); setInterval(() => 0, 1000);');
   const done = supervised.run();
-  await until(() => pids().length === 3);
+  await until('the third start', () => pids().length === 3);
   supervised.stop();
   assert.equal(await done, 0);
   assert.deepEqual(reports, Array(2).fill('the dataplane exited and is being restarted'));
@@ -61,9 +58,9 @@ test('a crashed child is restarted, and the restart is logged', async (t) => {
 test('a killed child is restarted', async (t) => {
   const { supervised, pids } = child(t, 'setInterval(() => 0, 1000);');
   const done = supervised.run();
-  await until(() => pids().length === 1);
+  await until('the first start', () => pids().length === 1);
   process.kill(pids()[0] as number, 'SIGKILL');
-  await until(() => pids().length === 2);
+  await until('the second start', () => pids().length === 2);
   supervised.stop();
   assert.equal(await done, 0);
 });
@@ -74,7 +71,7 @@ test('exit code 2 of a later start is treated as a crash', async (t) => {
     'if (starts === 1) process.exit(1); if (starts === 2) process.exit(2); setInterval(() => 0, 1000);',
   );
   const done = supervised.run();
-  await until(() => pids().length === 3);
+  await until('the third start', () => pids().length === 3);
   supervised.stop();
   assert.equal(await done, 0);
 });
@@ -85,7 +82,7 @@ test('stopping waits for the child to exit by itself', async (t) => {
     "process.on('SIGTERM', () => setTimeout(() => { process.stderr.write('drained'); process.exit(0); }, 50)); setInterval(() => 0, 1000); process.stderr.write('up, ');",
   );
   const done = supervised.run();
-  await until(() => err() === 'up, ');
+  await until('what it writes', () => err() === 'up, ');
   supervised.stop();
   assert.equal(await done, 0);
   assert.deepEqual([pids().length, err()], [1, 'up, drained']);
@@ -108,7 +105,7 @@ test('a child that must serve is not restarted if it exits before it first serve
   assert.equal(await quiet.supervised.run(), 1, 'ending without an error is a failure, too');
   const once = child(t, "process.send({ kind: 'serving', version: '1' }); setTimeout(() => process.exit(1), 20);", { mustServe: true });
   const done = once.supervised.run();
-  await until(() => once.pids().length === 2);
+  await until('the second start', () => once.pids().length === 2);
   once.supervised.stop();
   assert.equal(await done, 0);
 });

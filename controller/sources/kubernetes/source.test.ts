@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
+import { until } from '../../../e2e/testing/until.ts';
 import { GATEWAY_CONTROLLER } from '../../../shared/name.ts';
 import { readSingleDirective } from '../file/single-directive.ts';
 import type { Snapshot } from '../source.ts';
@@ -7,7 +8,7 @@ import { HTPASSWD_SECRETS } from './objects/htpasswd-secret.ts';
 import { TLS_SECRETS } from './objects/secret.ts';
 import { createKubernetesSource } from './source.ts';
 import { putSite, SECRETS_PATH } from './testing/fake-objects.ts';
-import { eventually, fakeCluster } from './testing/watched.ts';
+import { fakeCluster } from './testing/watched.ts';
 
 /** The source of a cluster with a site, which has been listed. */
 async function listedSource(t: TestContext, unknown: readonly string[] = []) {
@@ -20,19 +21,19 @@ async function listedSource(t: TestContext, unknown: readonly string[] = []) {
   const snapshots: Snapshot[] = [];
   run({ run: (signal) => source.run(signal, (snapshot) => snapshots.push(snapshot)) });
   const said = (words: string) => log.lines.filter(({ message }) => message.includes(words)).length;
-  await eventually('the listing', () => snapshots.some(({ kind }) => kind === 'listed'));
+  await until('the listing', () => snapshots.some(({ kind }) => kind === 'listed'));
   const lists = server.requests.filter(({ query }) => query.limit !== undefined);
   const kinds = new Set(lists.map(({ path, query: { fieldSelector = '' } }) => `${path}?${fieldSelector}`)).size;
-  await eventually('a watch of each kind', () => server.watching === kinds - unknown.length);
+  await until('a watch of each kind', () => server.watching === kinds - unknown.length);
   return { server, snapshots, kinds, said };
 }
 
 test('an unavailable API server is logged once for all kinds, and so is its return', async (t) => {
   const { server, snapshots, kinds, said } = await listedSource(t);
   await server.stop();
-  await eventually('many failures', () => snapshots.filter(({ kind }) => kind === 'failed').length > 20);
+  await until('many failures', () => snapshots.filter(({ kind }) => kind === 'failed').length > 20);
   await server.start();
-  await eventually('its return', () => said('the cluster can be read again') > 0 && server.watching === kinds);
+  await until('its return', () => said('the cluster can be read again') > 0 && server.watching === kinds);
   assert.deepEqual([said('the cluster cannot be read'), said('the cluster can be read again')], [1, 1]);
 });
 
@@ -45,10 +46,10 @@ test('kinds that the cluster does not define are named once there is a GatewayCl
   assert.deepEqual(said(), []);
   const spec = { controllerName: GATEWAY_CONTROLLER };
   server.put('/apis/gateway.networking.k8s.io/v1/gatewayclasses', { metadata: { name: 'sluice' }, spec });
-  await eventually('the kinds to be named', () => said()?.join() === 'TLSRoute, ReferenceGrant');
+  await until('the kinds to be named', () => said()?.join() === 'TLSRoute, ReferenceGrant');
   server.answer = ({ path }) => (/\/(?:grpcroutes|tlsroutes|referencegrants)$/.test(path) ? { status: 404 } : undefined);
   server.cut();
-  await eventually('the one that it no longer defines', () => said()?.join() === 'GRPCRoute, TLSRoute, ReferenceGrant');
+  await until('the one that it no longer defines', () => said()?.join() === 'GRPCRoute, TLSRoute, ReferenceGrant');
 });
 
 test('two kinds of Secrets that cannot be read are two failures, and only when both can be read again is that logged', async (t) => {
@@ -62,13 +63,13 @@ test('two kinds of Secrets that cannot be read are two failures, and only when b
   };
   const times = () => refusals.get(TLS_SECRETS.fieldSelector) ?? 0;
   server.cut();
-  await eventually('both to be refused', () => refusals.size === 2 && times() > 1 && server.watching === kinds - 2);
+  await until('both to be refused', () => refusals.size === 2 && times() > 1 && server.watching === kinds - 2);
   refused.delete(HTPASSWD_SECRETS.fieldSelector);
-  await eventually('one to be read again', () => server.watching === kinds - 1);
+  await until('one to be read again', () => server.watching === kinds - 1);
   const before = times();
-  await eventually('the other to be refused twice more', () => times() > before + 1);
+  await until('the other to be refused twice more', () => times() > before + 1);
   assert.equal(said('the cluster can be read again'), 0);
   refused.clear();
-  await eventually('the return of both', () => said('the cluster can be read again') > 0);
+  await until('the return of both', () => said('the cluster can be read again') > 0);
   assert.equal(said('the cluster can be read again'), 1);
 });

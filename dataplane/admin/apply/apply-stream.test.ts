@@ -2,10 +2,11 @@ import assert from 'node:assert/strict';
 import { request } from 'node:http';
 import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { until } from '../../../e2e/testing/until.ts';
 import { MAX_LINE_BYTES } from '../../../shared/wire/apply.ts';
 import { UnsavedError } from '../../table/table.ts';
 import { RunningAdmin } from '../testing/running-admin.ts';
-import { eventually, frame, header, type Line, NDJSON, route, StreamClient, text } from '../testing/stream-client.ts';
+import { frame, header, type Line, NDJSON, route, StreamClient, text } from '../testing/stream-client.ts';
 
 test('a single frame piped in is applied, answered with one line, and ends the stream', async () => {
   await using api = await RunningAdmin.start();
@@ -188,7 +189,7 @@ test('the second stream of a controller ends its first, and leaves other control
   await first.next('applied');
   const second = new StreamClient(api).write(frame(2));
   await second.next('applied');
-  await eventually(() => first.ended, 'the first stream to end');
+  await until('the first stream to end', () => first.ended);
   assert.equal(other.ended, false);
   assert.equal(second.ended, false);
   for (const stream of [other, second]) stream.close();
@@ -199,14 +200,14 @@ test('blank lines every 20 s keep a stream alive; 60 s of silence end it', async
   const stream = new StreamClient(api).write(frame(1));
   await stream.next('applied');
   api.clock.pass(20_000);
-  await eventually(() => stream.blanks === 1, 'a blank line');
+  await until('a blank line', () => stream.blanks === 1);
   stream.write('\n');
   await nextTurn();
   api.clock.pass(55_000);
-  await eventually(() => stream.blanks === 3, 'two more blank lines');
+  await until('two more blank lines', () => stream.blanks === 3);
   assert.equal(stream.ended, false);
   api.clock.pass(70_000);
-  await eventually(() => stream.ended, 'the end of a silent stream');
+  await until('the end of a silent stream', () => stream.ended);
 });
 
 test('events are delivered as server-sent events', async () => {

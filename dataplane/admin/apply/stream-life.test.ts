@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { until } from '../../../e2e/testing/until.ts';
 import { RunningAdmin } from '../testing/running-admin.ts';
-import { eventually, frame, header, NDJSON, route, StreamClient, text } from '../testing/stream-client.ts';
+import { frame, header, NDJSON, route, StreamClient, text } from '../testing/stream-client.ts';
 
 const reloadable = (revision: number) => text(header(revision, { reload: true }), { end: { revision } });
 
@@ -12,7 +13,7 @@ describe('an apply stream', () => {
     await first.next('applied');
     const second = new StreamClient(api).write(frame(2));
     await second.next('applied');
-    await eventually(() => first.ended, 'the end of the first stream');
+    await until('the end of the first stream', () => first.ended);
     assert.equal(first.whole, true);
     second.close();
   });
@@ -25,7 +26,7 @@ describe('an apply stream', () => {
     await api.request('GET', '/health');
     assert.equal(stream.ended, false);
     api.clock.pass(2_000);
-    await eventually(() => stream.ended, 'the end of a silent stream');
+    await until('the end of a silent stream', () => stream.ended);
     assert.equal(stream.status, 0);
   });
 
@@ -126,7 +127,7 @@ describe('a reload', () => {
     const events: string[] = [];
     api.events.subscribe((event) => events.push(event.kind));
     stream.close();
-    await eventually(() => events.includes('controller'), 'the stream to be gone');
+    await until('the stream to be gone', () => events.includes('controller'));
     assert.equal((await api.request('POST', '/reload')).status, 501);
     assert.deepEqual(plain.lines, []);
     plain.close();

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { connect, type Socket } from 'node:net';
 import { describe, it } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { until } from '../../../e2e/testing/until.ts';
 import type { Overview } from '../../../shared/wire/dashboard.ts';
 import { RunningAdmin, TOKEN } from '../testing/running-admin.ts';
 
@@ -24,19 +25,11 @@ class Reader {
   }
 
   async sees(text: string | RegExp): Promise<void> {
-    await until(() => (typeof text === 'string' ? this.text.includes(text) : text.test(this.text)), `${text} in ${this.text.slice(-300)}`);
+    await until(`${text} in ${this.text.slice(-300)}`, () => (typeof text === 'string' ? this.text.includes(text) : text.test(this.text)));
   }
 
   [Symbol.dispose](): void {
     this.socket.destroy();
-  }
-}
-
-async function until(met: () => boolean, what: string): Promise<void> {
-  const end = performance.now() + 60_000;
-  while (!met()) {
-    if (performance.now() > end) throw new Error(`waited for ${what}`);
-    await nextTurn();
   }
 }
 
@@ -88,7 +81,7 @@ describe('server-sent events', () => {
     slow.socket.pause();
     const reason = 'x'.repeat(100_000);
     let sent = 0;
-    await until(() => {
+    await until('the end of the slow reader', () => {
       if (slow.closed) return true;
       // The fast reader has received the last event before the next one is sent.
       if (quick.text.length >= sent * reason.length) {
@@ -97,7 +90,7 @@ describe('server-sent events', () => {
       }
       if (sent > 200) slow.socket.resume();
       return false;
-    }, 'the end of the slow reader');
+    });
     assert.ok(slow.text.length < quick.text.length);
     assert.equal(quick.closed, false);
   });
@@ -186,7 +179,7 @@ describe('the overview of the dashboard', () => {
       api.clock.pass(2_000);
       return computed.length > before;
     };
-    await until(() => !computes(), 'the end of the stream');
+    await until('the end of the stream', () => !computes());
     const sofar = computed.length;
     api.clock.pass(60_000);
     assert.equal(computed.length, sofar);
@@ -201,7 +194,7 @@ describe('the overview of the dashboard', () => {
         fails ? Promise.reject(new Error('broken')) : Promise.resolve({ at: 'well', status: {} as Overview['status'], ...OVERVIEW }),
     });
     using reader = new Reader(broken, DASHBOARD);
-    await until(() => broken.log.lines.some(({ message }) => message === 'the overview failed'), 'the log');
+    await until('the log', () => broken.log.lines.some(({ message }) => message === 'the overview failed'));
     fails = false;
     broken.clock.pass(2_000);
     await reader.sees('"at":"well"');
@@ -220,7 +213,7 @@ describe('the overview of the dashboard', () => {
     while (number < 600) {
       const before = number;
       api.clock.pass(2_000);
-      await until(() => number > before, 'the next overview');
+      await until('the next overview', () => number > before);
       await nextTurn();
     }
     reader.socket.resume();

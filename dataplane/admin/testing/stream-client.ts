@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { type ClientRequest, type IncomingMessage, request } from 'node:http';
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { until } from '../../../e2e/testing/until.ts';
 import { type RunningAdmin, TOKEN } from './running-admin.ts';
 
 export const NDJSON = { 'content-type': 'application/x-ndjson' };
@@ -66,7 +66,7 @@ export class StreamClient {
 
   /** Waits for a line that has this member. */
   async next(member: string): Promise<Line> {
-    await eventually(() => this.lines.some((line) => member in line) || this.ended, member);
+    await until(member, () => this.lines.some((line) => member in line) || this.ended);
     const at = this.lines.findIndex((line) => member in line);
     assert.ok(at >= 0, `no "${member}" before the end: ${JSON.stringify(this.lines)}`);
     return this.lines.splice(at, 1)[0]?.[member] as Line;
@@ -74,13 +74,5 @@ export class StreamClient {
 
   close(): void {
     this.call.destroy();
-  }
-}
-
-export async function eventually(met: () => boolean, what: string): Promise<void> {
-  const end = performance.now() + 60_000;
-  while (!met()) {
-    if (performance.now() > end) throw new Error(`waited for ${what}`);
-    await nextTurn();
   }
 }

@@ -126,12 +126,3 @@ export function freePort(): Promise<number> {
     });
   });
 }
-
-/** Waits for a condition. @throws naming `what` after a minute. */
-export async function eventually(what: string, met: () => boolean | Promise<boolean>): Promise<void> {
-  const end = performance.now() + 60_000;
-  while (!(await met())) {
-    if (performance.now() > end) throw new Error(`waited for ${what}`);
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
-}

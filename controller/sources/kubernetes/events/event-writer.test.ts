@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
+import { until } from '../../../../e2e/testing/until.ts';
 import { ManualClock } from '../../../../shared/runtime/testing/manual-clock.ts';
 import { INGRESSES } from '../objects/ingress.ts';
 import { readMeta } from '../objects/meta.ts';
-import { eventually, fakeCluster } from '../testing/watched.ts';
+import { fakeCluster } from '../testing/watched.ts';
 import { EventWriter } from './event-writer.ts';
 import type { Refusal } from './refusal.ts';
 
@@ -33,7 +34,7 @@ async function telling(t: TestContext) {
 test('a refusal is an Event of its object, once, however often it is found', async (t) => {
   const { writer, written } = await telling(t);
   for (let round = 0; round < 5; round++) writer.want([refusal('web', 'no such service')]);
-  await eventually('the event', () => written('POST').length === 1);
+  await until('the event', () => written('POST').length === 1);
   const [{ path, body } = { path: '', body: {} }] = written('POST');
   assert.equal(path, PATH);
   assert.partialDeepStrictEqual(body, {
@@ -45,19 +46,19 @@ test('a refusal is an Event of its object, once, however often it is found', asy
     regarding: { apiVersion: 'networking.k8s.io/v1', kind: 'Ingress', namespace: 'shop', name: 'web', uid: 'uid-web' },
   });
   writer.want([refusal('web', 'no such service'), refusal('web', 'another mistake')]);
-  await eventually('the other one', () => written('POST').length === 2);
+  await until('the other one', () => written('POST').length === 2);
 });
 
 test('one that lasts is repeated before it is forgotten, as a series of the same Event', async (t) => {
   const { server, writer, written, clock } = await telling(t);
   writer.want([refusal('web', 'no such service')]);
-  await eventually('the event', () => written('POST').length === 1);
+  await until('the event', () => written('POST').length === 1);
   for (const count of [2, 3]) {
-    await eventually(`${count} times`, () => {
+    await until(`${count} times`, () => {
       clock.pass(MINUTE);
       return written('PATCH').length === count - 1;
     });
-    await eventually('the series', () => {
+    await until('the series', () => {
       const { name } = (written('POST')[0]?.body.metadata ?? {}) as { name?: string };
       return (server.get(PATH, `shop/${name}`)?.series as { count: number } | undefined)?.count === count;
     });
@@ -67,14 +68,14 @@ test('one that lasts is repeated before it is forgotten, as a series of the same
 test('a refusal that comes and goes is reported again only after five minutes', async (t) => {
   const { writer, written, clock } = await telling(t);
   writer.want([refusal('web', 'no such service')]);
-  await eventually('the event', () => written('POST').length === 1);
+  await until('the event', () => written('POST').length === 1);
   writer.want([]);
   clock.pass(4 * MINUTE);
   writer.want([refusal('web', 'no such service'), refusal('other', 'a mistake')]);
-  await eventually('another', () => written('POST').length === 2);
+  await until('another', () => written('POST').length === 2);
   assert.equal(written('PATCH').length, 0);
   writer.want([]);
-  await eventually('the end', () => {
+  await until('the end', () => {
     clock.pass(MINUTE);
     writer.want(clock.monotonic() > 20 * MINUTE ? [refusal('web', 'no such service')] : []);
     return written('PATCH').length === 1;
@@ -84,9 +85,9 @@ test('a refusal that comes and goes is reported again only after five minutes', 
 test('a mistake in very many objects is reported for fifty at once and then for five per second', async (t) => {
   const { writer, written, clock } = await telling(t);
   writer.want(Array.from({ length: 60 }, (_, at) => refusal(`i${at}`, 'wrong')));
-  await eventually('the first ones', () => written('POST').length >= 51);
+  await until('the first ones', () => written('POST').length >= 51);
   assert.ok(written('POST').length <= 52, `${written('POST').length}`);
-  await eventually('the others', () => {
+  await until('the others', () => {
     clock.pass(200);
     return written('POST').length === 60;
   });
@@ -100,8 +101,8 @@ test('only the leader reports, and a refusal that it may not write is logged onc
   assert.equal(written('POST').length, 0);
   setLeader(true);
   writer.lead();
-  await eventually('the warning', () => log.lines.length > 0);
+  await until('the warning', () => log.lines.length > 0);
   writer.want([refusal('web', 'no such service'), refusal('other', 'wrong')]);
-  await eventually('the second', () => written('POST').length === 2);
+  await until('the second', () => written('POST').length === 2);
   assert.equal(log.lines.filter(({ level }) => level === 'warn').length, 1);
 });

@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
+import { until } from '../../../../e2e/testing/until.ts';
 import { systemRandom } from '../../../../shared/runtime/random.ts';
 import { ManualClock } from '../../../../shared/runtime/testing/manual-clock.ts';
 import { memoryLog } from '../../../../shared/runtime/testing/memory-log.ts';
 import { LEASES_PATH } from '../testing/fake-objects.ts';
-import { eventually, fakeCluster } from '../testing/watched.ts';
+import { fakeCluster } from '../testing/watched.ts';
 import { LeaseHolder } from './lease.ts';
 
 const LEASE = 'sluice/the-lease';
@@ -54,10 +55,10 @@ async function electing(t: TestContext) {
 test('the first candidate creates the lease and renews it', async (t) => {
   const { spec, candidate } = await electing(t);
   const one = candidate('one');
-  await eventually('the lease', () => one.lease.isHolder);
+  await until('the lease', () => one.lease.isHolder);
   assert.partialDeepStrictEqual(spec(), { holderIdentity: 'one', leaseTransitions: 0, leaseDurationSeconds: 15 });
   const first = spec()?.renewTime;
-  await eventually('a renewal', () => {
+  await until('a renewal', () => {
     one.clock.pass(500);
     return spec()?.renewTime !== first;
   });
@@ -68,17 +69,17 @@ test('the first candidate creates the lease and renews it', async (t) => {
 test('another candidate waits until the lease has not changed for its duration by its own clock', async (t) => {
   const { spec, candidate } = await electing(t);
   const one = candidate('one');
-  await eventually('the lease', () => one.lease.isHolder);
+  await until('the lease', () => one.lease.isHolder);
   const two = candidate('two');
   await two.pass(14);
   assert.equal(two.lease.isHolder, false);
-  await eventually('the succession', () => {
+  await until('the succession', () => {
     two.clock.pass(500);
     return two.lease.isHolder;
   });
   assert.partialDeepStrictEqual(spec(), { holderIdentity: 'two', leaseTransitions: 1 });
   // The first one learns it when it tries to renew.
-  await eventually('the end of the first', () => {
+  await until('the end of the first', () => {
     one.clock.pass(500);
     return !one.lease.isHolder;
   });
@@ -89,14 +90,14 @@ test('another candidate waits until the lease has not changed for its duration b
 test('a holder that can’t renew is one no more after ten seconds, before another may be', async (t) => {
   const { server, candidate } = await electing(t);
   const one = candidate('one');
-  await eventually('the lease', () => one.lease.isHolder);
+  await until('the lease', () => one.lease.isHolder);
   server.answer = () => ({ status: 503 });
   one.clock.pass(9_999);
   assert.equal(one.lease.isHolder, true);
   one.clock.pass(1);
   assert.equal(one.lease.isHolder, false);
   server.answer = () => undefined;
-  await eventually('its return', () => {
+  await until('its return', () => {
     one.clock.pass(500);
     return one.lease.isHolder;
   });
@@ -105,13 +106,13 @@ test('a holder that can’t renew is one no more after ten seconds, before anoth
 test('a holder that stops releases the lease, which another one acquires at its next check', async (t) => {
   const { spec, candidate } = await electing(t);
   const one = candidate('one');
-  await eventually('the lease', () => one.lease.isHolder);
+  await until('the lease', () => one.lease.isHolder);
   const two = candidate('two');
   await two.pass(5);
   await one.stop();
   assert.equal(spec()?.holderIdentity, '');
   await two.pass(5);
-  await eventually('the succession', () => two.lease.isHolder);
+  await until('the succession', () => two.lease.isHolder);
 });
 
 test('a process with the same identity, as after a crash of its container, continues at once', async (t) => {
@@ -121,7 +122,7 @@ test('a process with the same identity, as after a crash of its container, conti
     spec: { holderIdentity: 'pod-1', leaseDurationSeconds: 15, renewTime: '2026-01-01T00:00:00.000000Z', leaseTransitions: 4 },
   });
   const one = candidate('pod-1');
-  await eventually('the lease', () => one.lease.isHolder);
+  await until('the lease', () => one.lease.isHolder);
   assert.partialDeepStrictEqual(spec(), { holderIdentity: 'pod-1', leaseTransitions: 4 });
 });
 
@@ -129,7 +130,7 @@ test('without permission for it, this is logged once and there is no holder', as
   const { server, candidate } = await electing(t);
   server.answer = () => ({ status: 403, message: 'no leases for you' });
   const one = candidate('one');
-  await eventually('several tries', () => {
+  await until('several tries', () => {
     one.clock.pass(500);
     return server.requests.length > 3;
   });

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { eventually, fakeCluster } from '../testing/watched.ts';
+import { until } from '../../../../e2e/testing/until.ts';
+import { fakeCluster } from '../testing/watched.ts';
 import { addressesOfService, PublishedAddresses } from './published-addresses.ts';
 
 const metadata = { name: 'edge', uid: 'u', creationTimestamp: '2026-01-01T00:00:00Z' };
@@ -38,11 +39,11 @@ test('only the published Service is watched, and while it has no address the add
     changes += 1;
   });
   run(published);
-  await eventually('the list', () => published.problem() !== null);
+  await until('the list', () => published.problem() !== null);
   assert.match(published.problem() ?? '', /sluice\/edge of --publish-service does not exist/);
   server.put(path, { metadata: { name: 'other', namespace: 'sluice' }, spec: { clusterIP: '10.96.0.9' } });
   server.put(path, { metadata: { name: 'edge', namespace: 'sluice' }, spec: { clusterIP: '10.96.0.1' } });
-  await eventually('the address', () => published.list() !== null);
+  await until('the address', () => published.list() !== null);
   assert.deepEqual([published.list(), published.problem()], [[{ kind: 'ip', value: '10.96.0.1' }], null]);
   assert.ok(changes > 1);
   assert.equal(server.asked(path, 'list')[0]?.query.fieldSelector, 'metadata.name=edge');

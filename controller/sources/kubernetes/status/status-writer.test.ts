@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
+import { until } from '../../../../e2e/testing/until.ts';
 import { INGRESSES } from '../objects/ingress.ts';
 import { readMeta } from '../objects/meta.ts';
 import type { SeenRequest } from '../testing/fake-api-server.ts';
 import { fakeIngress, INGRESSES_PATH as PATH } from '../testing/fake-objects.ts';
-import { eventually, fakeCluster } from '../testing/watched.ts';
+import { fakeCluster } from '../testing/watched.ts';
 import { ResourceStore } from '../watch/resource-store.ts';
 import type { DesiredStatus, StatusContext } from './desired-status.ts';
 import { StatusWriter } from './status-writer.ts';
@@ -25,7 +26,7 @@ async function writing(t: TestContext, names: readonly string[]) {
   const writer = new StatusWriter({ ...parts, cluster, seen: (_, key) => store.status(key), mayWrite: () => mayWrite });
   world.run(store);
   world.run(writer);
-  await eventually('the list and its watch', () => store.synced && server.watching === 1);
+  await until('the list and its watch', () => store.synced && server.watching === 1);
   const want = (build: Build, of = names) =>
     writer.want(
       of.map((name) => statusOf(name, build)),
@@ -53,11 +54,11 @@ test('writes a status to its object as a merge patch that names the version and 
   const { server, want, written, status } = await writing(t, ['a']);
   const before = server.get(PATH, 'default/a')?.metadata;
   want(addressed('192.0.2.1'));
-  await eventually('the status', () => written().length > 0);
+  await until('the status', () => written().length > 0);
   const { path, query, body } = written()[0] as SeenRequest;
   assert.deepEqual([path, query.fieldManager], [`${PATH.replace('/ingresses', '/namespaces/default/ingresses')}/a/status`, 'sluice']);
   assert.deepEqual(body, { metadata: { uid: before?.uid, resourceVersion: before?.resourceVersion }, status: WRITTEN });
-  await eventually('its result', () => status('a') !== undefined);
+  await until('its result', () => status('a') !== undefined);
   // A write to a second object shows that the first one has been checked again.
   want(addressed('192.0.2.1'));
   want(addressed('192.0.2.1'));
@@ -70,7 +71,7 @@ test('only the newest of many statuses wanted in a row is written, with at most 
   const { server, want, written, status } = await writing(t, names);
   for (let round = 0; round < 50; round++) want(addressed(`192.0.2.${round}`));
   want(addressed('192.0.2.99'));
-  await eventually('all of them', () => names.every((name) => JSON.stringify(status(name) ?? null).includes('192.0.2.99')));
+  await until('all of them', () => names.every((name) => JSON.stringify(status(name) ?? null).includes('192.0.2.99')));
   assert.ok(written().length < names.length * 2, `${written().length}`);
   assert.ok(server.mostAtOnce <= 8 + 1, `${server.mostAtOnce}`);
 });
@@ -78,10 +79,10 @@ test('only the newest of many statuses wanted in a row is written, with at most 
 test('members that another controller overwrites are restored, and other members stay', async (t) => {
   const { server, want, status } = await writing(t, ['a']);
   want(addressed('192.0.2.1'));
-  await eventually('the status', () => status('a') !== undefined);
+  await until('the status', () => status('a') !== undefined);
   const object = server.get(PATH, 'default/a') ?? assert.fail();
   server.put(PATH, { ...object, status: { loadBalancer: { ingress: [{ ip: '192.0.2.66' }] }, other: 1 } });
-  await eventually('the same again', () => JSON.stringify(status('a')) === JSON.stringify({ ...WRITTEN, other: 1 }));
+  await until('the same again', () => JSON.stringify(status('a')) === JSON.stringify({ ...WRITTEN, other: 1 }));
 });
 
 test('a conflict is judged again with the newer status', async (t) => {
@@ -96,7 +97,7 @@ test('a conflict is judged again with the newer status', async (t) => {
     return undefined;
   };
   want(({ current }) => ({ parents: [...((current.parents as string[] | undefined) ?? []).filter((one) => one !== 'ours'), 'ours'] }));
-  await eventually('both', () => JSON.stringify(status('a')) === '{"parents":["theirs","ours"]}');
+  await until('both', () => JSON.stringify(status('a')) === '{"parents":["theirs","ours"]}');
   assert.equal(written().length, 2);
 });
 
@@ -109,8 +110,8 @@ test('a server that is busy is left alone for as long as it asks, and a refused 
     return busy-- > 0 ? { status: 429, retryAfter: '0' } : undefined;
   };
   want(addressed('192.0.2.1'));
-  await eventually('the others', () => status('a') !== undefined && status('c') !== undefined);
-  await eventually('the refusal', () => parts.log.lines.some(({ message }) => message === 'a status can’t be written'));
+  await until('the others', () => status('a') !== undefined && status('c') !== undefined);
+  await until('the refusal', () => parts.log.lines.some(({ message }) => message === 'a status can’t be written'));
   assert.equal(written().filter(({ path }) => path.includes('/b/')).length, 1);
 });
 
@@ -122,7 +123,7 @@ test('only the leader writes, everything once it is one, and nothing any more wh
   assert.equal(written().length, 0);
   setLeader(true);
   writer.judgeAll();
-  await eventually('both', () => status('a') !== undefined && status('b') !== undefined);
+  await until('both', () => status('a') !== undefined && status('b') !== undefined);
   setLeader(false);
   const { length } = written();
   want(addressed('192.0.2.2'));
@@ -137,15 +138,15 @@ test('knows what an earlier process wrote, the addresses, and the refusals; anot
     return { told: context.addresses?.length ?? -1 };
   };
   want(build);
-  await eventually('the status', () => JSON.stringify(status('a')) === '{"told":-1}');
+  await until('the status', () => JSON.stringify(status('a')) === '{"told":-1}');
   writer.publish([{ kind: 'ip', value: '192.0.2.1' }]);
-  await eventually('another', () => JSON.stringify(status('a')) === '{"told":1}');
-  await eventually('ours', () => store.status('default/a')?.isWritten === true);
+  await until('another', () => JSON.stringify(status('a')) === '{"told":1}');
+  await until('ours', () => store.status('default/a')?.isWritten === true);
   assert.equal(seen[0]?.isWritten, false);
   assert.match(seen[0]?.now ?? '', /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/);
   server.delete(PATH, 'default/a');
   server.put(PATH, fakeIngress('a', 'a.example'));
-  await eventually('the new one', () => store.status('default/a')?.isWritten === false);
+  await until('the new one', () => store.status('default/a')?.isWritten === false);
   writer.publish([]);
   assert.equal(status('a'), undefined);
 });

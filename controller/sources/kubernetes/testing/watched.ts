@@ -1,18 +1,9 @@
-import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
-import { setTimeout as wait } from 'node:timers/promises';
 import { type Clock, systemClock } from '../../../../shared/runtime/clock.ts';
 import { systemRandom } from '../../../../shared/runtime/random.ts';
 import { memoryLog } from '../../../../shared/runtime/testing/memory-log.ts';
 import { type Cluster, openCluster } from '../api/cluster.ts';
 import { FakeApiServer } from './fake-api-server.ts';
-
-const PATIENCE_MS = 60_000;
-
-export async function eventually(what: string, isMet: () => boolean): Promise<void> {
-  for (const end = performance.now() + PATIENCE_MS; !isMet(); await wait(2))
-    assert.ok(performance.now() < end, `timed out waiting for ${what}`);
-}
 
 /** A client of a fake API server. Everything that `run` starts is stopped when the test ends. */
 export async function fakeCluster(t: TestContext, clock: Clock = systemClock) {

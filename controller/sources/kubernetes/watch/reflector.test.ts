@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
+import { until } from '../../../../e2e/testing/until.ts';
 import { type Clock, systemClock } from '../../../../shared/runtime/clock.ts';
 import { GATEWAY_CLASSES, type GatewayClass } from '../objects/gateway.ts';
 import { INGRESSES, type Ingress } from '../objects/ingress.ts';
 import { fakeIngress, INGRESSES_PATH as PATH } from '../testing/fake-objects.ts';
-import { eventually, fakeCluster } from '../testing/watched.ts';
+import { fakeCluster } from '../testing/watched.ts';
 import { Reflector } from './reflector.ts';
 
 /** The system's clock, except that timers of a minute or more elapse on the test's command. */
@@ -42,7 +43,7 @@ async function reflecting(t: TestContext, names: readonly string[] = ['a', 'b'],
     failed: (reason) => failures.push(reason),
   });
   world.run(reflector);
-  await eventually('the list and its watch', () => reflector.synced && server.watching === 1);
+  await until('the list and its watch', () => reflector.synced && server.watching === 1);
   const lists = () => server.asked(PATH, 'list').length;
   return { ...world, reflector, put, failures, changes, statuses, hosts, lists };
 }
@@ -68,10 +69,10 @@ test('a watch that is cut ten times loses no event, lists nothing again, and is 
     put(`c${round}`);
     names.push(`c${round}`);
     const expected = names.map((name) => `${name}.example`).join(' ');
-    await eventually(`round ${round}`, () => hosts() === expected && server.watching === 1);
+    await until(`round ${round}`, () => hosts() === expected && server.watching === 1);
   }
   server.delete(PATH, 'default/a');
-  await eventually('the removal', () => !hosts().includes('a.example'));
+  await until('the removal', () => !hosts().includes('a.example'));
   assert.deepEqual([failures, lists()], [[], 1]);
   const versions = server.asked(PATH, 'watch').map(({ query }) => Number(query.resourceVersion));
   assert.deepEqual(
@@ -87,8 +88,8 @@ test('a watch that stays open but stalls is given up, and another one continues 
   put('b');
   put('c');
   // The server may know of the watch before its client does.
-  await eventually('the client to wait for the watch', elapse);
-  await eventually('what was missed', () => hosts() === 'a.example b.example c.example');
+  await until('the client to wait for the watch', elapse);
+  await until('what was missed', () => hosts() === 'a.example b.example c.example');
   assert.match(JSON.stringify(parts.log.lines), /has been silent for 150 s/);
   assert.deepEqual([failures, lists()], [[], 1]);
 });
@@ -99,7 +100,7 @@ test('a bookmark moves the version to continue from, and is no change', async (t
   server.bookmark();
   server.bookmark();
   const newest = () => Math.max(...server.asked(PATH, 'watch').map(({ query }) => Number(query.resourceVersion)));
-  await eventually('a watch from a bookmark', () => {
+  await until('a watch from a bookmark', () => {
     server.endWatches();
     return newest() === 5;
   });
@@ -109,13 +110,13 @@ test('a bookmark moves the version to continue from, and is no change', async (t
 test('a version that is too old is the only reason to list again, whether reported during a watch or at its start', async (t) => {
   const { server, hosts, put, lists } = await reflecting(t);
   server.expire();
-  await eventually('a second list', () => lists() === 2 && server.watching === 1);
+  await until('a second list', () => lists() === 2 && server.watching === 1);
   await server.stop();
   server.delete(PATH, 'default/a');
   put('c');
   server.compact();
   await server.start();
-  await eventually('a third list', () => hosts() === 'b.example c.example');
+  await until('a third list', () => hosts() === 'b.example c.example');
   assert.equal(lists(), 3);
 });
 
@@ -123,7 +124,7 @@ test('a list whose later pages have expired starts over, and nothing of it count
   const { server, reflector, put, hosts, changes } = await reflecting(t);
   const before = changes.length;
   for (let at = 0; at < 600; at++) put(`p${at}`);
-  await eventually('all of them', () => reflector.objects.size === 602);
+  await until('all of them', () => reflector.objects.size === 602);
   const sizes = new Set<number>();
   let expired = 0;
   server.answer = ({ query }) => {
@@ -133,9 +134,9 @@ test('a list whose later pages have expired starts over, and nothing of it count
     return { status: 410, message: 'The provided continue parameter is too old' };
   };
   server.delete(PATH, 'default/p0');
-  await eventually('the removal', () => reflector.objects.size === 601);
+  await until('the removal', () => reflector.objects.size === 601);
   reflector.relist();
-  await eventually('the list that succeeds', () => expired === 2 && server.watching === 1 && server.asked(PATH, 'list').length === 7);
+  await until('the list that succeeds', () => expired === 2 && server.watching === 1 && server.asked(PATH, 'list').length === 7);
   assert.equal(reflector.objects.size, 601);
   assert.deepEqual(
     [...sizes].filter((size) => size < 601),
@@ -149,10 +150,10 @@ test('while the server is unavailable everything stays, and changes in the meant
   await server.stop();
   put('c');
   server.delete(PATH, 'default/a');
-  await eventually('the failure', () => failures.length > 2);
+  await until('the failure', () => failures.length > 2);
   assert.equal(hosts(), 'a.example b.example');
   await server.start();
-  await eventually('what happened', () => hosts() === 'b.example c.example');
+  await until('what happened', () => hosts() === 'b.example c.example');
   assert.equal(failures.at(-1), null);
   assert.equal(lists(), 1);
 });
@@ -162,15 +163,15 @@ test('a server that has gone back to an older version is listed again, whether i
   const { server, hosts, put, lists } = await reflecting(t, ['a', 'b'], clock);
   for (const [round, isStopped] of [true, false].entries()) {
     for (const name of ['c', 'd', 'e']) put(name);
-    await eventually('all of them', () => hosts().endsWith('c.example d.example e.example'));
+    await until('all of them', () => hosts().endsWith('c.example d.example e.example'));
     const before = lists();
     if (isStopped) await server.stop();
     else server.stall();
     server.goBackTo(3 + round);
     put(`new${round}`);
     if (isStopped) await server.start();
-    else await eventually('the client to give up the watch', elapse);
-    await eventually(
+    else await until('the client to give up the watch', elapse);
+    await until(
       'what the server has',
       () => hosts() === ['a', 'b', ...(round > 0 ? ['new0'] : []), `new${round}`].map((name) => `${name}.example`).join(' '),
     );
@@ -182,10 +183,10 @@ test('a server that refuses is asked less and less often, and then continues', a
   const { server, hosts, put, lists, failures } = await reflecting(t);
   server.answer = ({ query }) => (query.watch === 'true' ? { status: 503 } : undefined);
   server.cut();
-  await eventually('some failures', () => failures.length >= 4);
+  await until('some failures', () => failures.length >= 4);
   put('c');
   server.answer = () => undefined;
-  await eventually('the new one', () => hosts().endsWith('c.example'));
+  await until('the new one', () => hosts().endsWith('c.example'));
   assert.equal(lists(), 1);
 });
 
@@ -196,16 +197,16 @@ test('an object that changes only in unused parts counts as unchanged, and stays
   const object = server.get(PATH, 'default/a');
   assert.ok(object && before);
   server.put(PATH, { ...object, status: { loadBalancer: { ingress: [{ ip: '192.0.2.1' }] } } });
-  await eventually('the status', () => statuses.includes('default/a'));
+  await until('the status', () => statuses.includes('default/a'));
   assert.equal(reflector.objects.get('default/a'), before);
   assert.equal(changes.length, length);
   assert.deepEqual(reflector.statuses.get('default/a')?.status, { loadBalancer: { ingress: [{ ip: '192.0.2.1' }] } });
   put('a', 'other.example');
-  await eventually('the change', () => changes.length > length);
+  await until('the change', () => changes.length > length);
   assert.notEqual(reflector.objects.get('default/a'), before);
   reflector.relist();
-  await eventually('the second list', () => server.asked(PATH, 'list').length === 2);
-  await eventually('its end', () => changes.length > length + 1);
+  await until('the second list', () => server.asked(PATH, 'list').length === 2);
+  await until('its end', () => changes.length > length + 1);
   assert.equal(reflector.objects.get('default/b'), reflector.objects.get('default/b'));
 });
 
@@ -221,16 +222,16 @@ test('a server that answers 404 to everything, as a load balancer does, says not
   const state = () => [reflector.synced, reflector.isUnknown, reflector.objects.size];
   server.answer = () => ({ status: 404 });
   run(reflector);
-  await eventually('two failures', () => failures.length >= 2);
+  await until('two failures', () => failures.length >= 2);
   assert.deepEqual(state(), [false, false, 0]);
   server.answer = () => undefined;
-  await eventually('the list and its watch', () => reflector.synced && server.watching === 1);
+  await until('the list and its watch', () => reflector.synced && server.watching === 1);
   server.answer = () => ({ status: 404 });
   const { length } = failures;
   server.cut();
-  await eventually('two more', () => failures.length >= length + 2);
+  await until('two more', () => failures.length >= length + 2);
   assert.deepEqual(state(), [true, false, 1]);
   server.answer = ({ path }) => ({ status: path.endsWith('/gatewayclasses') ? 404 : 403 });
-  await eventually('the kind to be gone', () => reflector.isUnknown);
+  await until('the kind to be gone', () => reflector.isUnknown);
   assert.deepEqual(state(), [true, true, 0]);
 });

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
+import { until } from '../../../../e2e/testing/until.ts';
 import { INGRESS_CLASSES, INGRESSES } from '../objects/ingress.ts';
 import { CLASSES_PATH, fakeIngress } from '../testing/fake-objects.ts';
-import { eventually, fakeCluster } from '../testing/watched.ts';
+import { fakeCluster } from '../testing/watched.ts';
 import type { Resource } from './resource.ts';
 import { ResourceStore } from './resource-store.ts';
 
@@ -30,12 +31,12 @@ test('the objects of several namespaces are one map, complete once each namespac
   server.put(pathIn('blog'), { ...inNamespace('blog', 'two'), status: { loadBalancer: {} } });
   server.answer = ({ path }) => (path === pathIn('blog') ? { status: 403, message: 'no' } : undefined);
   run(store);
-  await eventually('the refusal', () => failures.length > 0 && server.watching === 1);
+  await until('the refusal', () => failures.length > 0 && server.watching === 1);
   assert.equal(store.synced, false);
   assert.equal(failures[0]?.[0], pathIn('blog'));
   assert.match(failures[0]?.[1] ?? '', /forbids .*\/namespaces\/blog\/ingresses \(403\): no; bind the role of deploy\/kubernetes/);
   server.answer = () => undefined;
-  await eventually('both', () => store.synced);
+  await until('both', () => store.synced);
   assert.deepEqual([...store.objects().keys()], ['shop/one', 'blog/two']);
   assert.equal(store.size, 2);
   assert.deepEqual(store.status('blog/two')?.status, { loadBalancer: {} });
@@ -46,7 +47,7 @@ test('kinds without a namespace are listed once, not for each namespace', async 
   const { server, store, run } = await storing(t, INGRESS_CLASSES, ['shop', 'blog']);
   server.put(CLASSES_PATH, { metadata: { name: 'sluice' }, spec: { controller: 'sluice.dev/ingress-controller' } });
   run(store);
-  await eventually('the list', () => store.synced);
+  await until('the list', () => store.synced);
   assert.deepEqual([...store.objects().keys()], ['/sluice']);
   assert.equal(server.asked(CLASSES_PATH, 'list').length, 1);
 });

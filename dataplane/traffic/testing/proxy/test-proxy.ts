@@ -1,3 +1,4 @@
+import { until } from '../../../../e2e/testing/until.ts';
 import { type RouteInput, readAppliedRoute } from '../../../../shared/route.ts';
 import { systemRandom } from '../../../../shared/runtime/random.ts';
 import { ManualClock } from '../../../../shared/runtime/testing/manual-clock.ts';
@@ -281,9 +282,6 @@ export function publication(routes: readonly RouteInput[], whole: boolean): Entr
 /** A GET for `a.test` with additional field lines. */
 export const get = (path = '/', fields = ''): string => `GET ${path} HTTP/1.1\r\nHost: a.test\r\n${fields}\r\n`;
 
-/** Turns of the event loop within which most conditions are met: until then each turn is looked at. */
-const SOON_TURNS = 20;
-
 /** Waits until what was sent has been read: the proxy runs in this thread, and sockets are read in each turn of its event loop. */
 export async function whenRead(): Promise<void> {
   for (let turn = 0; turn < 50; turn++) await new Promise((resolve) => setImmediate(resolve));
@@ -291,11 +289,7 @@ export async function whenRead(): Promise<void> {
 
 /** Waits for a condition that no connection of the test signals. */
 export async function eventually(what: string, met: () => boolean): Promise<void> {
-  const end = performance.now() + 60_000;
-  for (let turn = 0; !met(); turn++) {
-    if (performance.now() > end) throw new Error(`waited for ${what}`);
-    await new Promise((resolve) => (turn < SOON_TURNS ? setImmediate(resolve) : setTimeout(resolve, 5)));
-  }
+  await until(what, met);
 }
 
 /** Waits until a target has failed this many requests: those that may wait for another target do so then. */

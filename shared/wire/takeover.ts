@@ -1,4 +1,15 @@
-/** The protocol of the takeover socket, for takeovers and upgrades: JSON, one message per line. */
+/**
+ * The protocol of the takeover socket, for takeovers and upgrades: JSON, one message per line, each an object whose only member names it.
+ *
+ * | the successor sends | the running process | and responds |
+ * |---|---|---|
+ * | `takeover` | stops saving, releases the table on disk, and offers its listening sockets | `released` |
+ * | `serving`, when its workers serve beside the others | withdraws the offer and closes its Admin API | `admin` |
+ * | `done`, when its Admin API is open | frees the socket's path, drains and exits | `left` |
+ *
+ * If a step fails or takes too long, or the connection ends before `done`, the running process says why (`refused`), takes everything back
+ * and continues. `describe` and `upgrade` are single requests of other programs.
+ */
 
 /** The socket's name in the state directory. */
 export const TAKEOVER_SOCKET = 'takeover.sock';

@@ -8,7 +8,7 @@ import { follow, site, temporary, withoutPolls } from './testing/file-source.ts'
 import { steppedClock } from './testing/stepped-clock.ts';
 import { REST_MS } from './watching/incomplete.ts';
 
-/** A running source for a file with these imports, after its first snapshot; `write` and `remove` take paths relative to the file. */
+/** A running source for a file with these imports, after its first snapshot; `at` and `write` take paths relative to the file. */
 async function importing(t: TestContext, files: Readonly<Record<string, string>>, clock = withoutPolls) {
   const directory = await temporary(t);
   const at = (name: string) => join(directory, name);

@@ -15,9 +15,9 @@ export type KeeperTools = {
   readonly log: Log;
 };
 
-/** `unavailable`: why the file can't be read now, as a sentence. */
 export type AnswerFormat = 'json' | 'csv';
 
+/** `too fine`: hours are kept since that time only (ms since 1970). `unavailable`: why the file can't be read now, as a sentence. */
 export type HistoryAnswer =
   | { readonly kind: 'history'; readonly text: string }
   | { readonly kind: 'unknown' }

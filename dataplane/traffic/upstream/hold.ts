@@ -1,9 +1,9 @@
 import type { Clock } from '../../../shared/runtime/clock.ts';
-import type { Attempt } from '../exchange/attempt.ts';
 import { type Exchange, forgetTried, type Upstream } from '../exchange/exchange.ts';
 import { FAILURE, type Failure, noTargetAvailable } from '../exchange/failure.ts';
 import { type Faults, guardExchange } from '../exchange/faults.ts';
 import { giveUpLater, retryLater, serveLater } from '../exchange/later.ts';
+import { WaitingAttempt } from '../exchange/waiting-attempt.ts';
 import type { Pool } from './pool/pool.ts';
 import type { Endpoint } from './target/endpoint.ts';
 
@@ -220,8 +220,8 @@ export class Hold {
   };
 }
 
-/** A request that waits for a target. Its client is not read from meanwhile. */
-class HeldRequest implements Attempt {
+/** A request that waits for a target. */
+class HeldRequest extends WaitingAttempt {
   readonly x: Exchange;
   /** Milliseconds on the monotonic clock. */
   readonly until: number;
@@ -235,22 +235,11 @@ class HeldRequest implements Attempt {
   private readonly left: (held: HeldRequest) => void;
 
   constructor(x: Exchange, until: number, left: (held: HeldRequest) => void, drops = 0) {
+    super();
     this.x = x;
     this.until = until;
     this.left = left;
     this.drops = drops;
-  }
-
-  body(): boolean {
-    return false;
-  }
-
-  bodyEnd(): void {
-    throw new Error('a held request does not stream a body');
-  }
-
-  resume(): void {
-    // No answer is being received yet.
   }
 
   cancel(): void {

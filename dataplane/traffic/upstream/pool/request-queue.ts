@@ -1,9 +1,9 @@
 import type { Clock } from '../../../../shared/runtime/clock.ts';
-import type { Attempt } from '../../exchange/attempt.ts';
 import type { Exchange } from '../../exchange/exchange.ts';
 import { FAILURE } from '../../exchange/failure.ts';
 import { type Faults, guardExchange } from '../../exchange/faults.ts';
 import { giveUpLater, retryLater, serveLater } from '../../exchange/later.ts';
+import { WaitingAttempt } from '../../exchange/waiting-attempt.ts';
 import type { Pool } from './pool.ts';
 
 /** How often to check whether requests have ended in other workers (ms). */
@@ -99,29 +99,18 @@ export class RequestQueue {
   }
 }
 
-/** A request in the queue. Its client is not read from meanwhile. */
-class QueuedRequest implements Attempt {
+/** A request in the queue. */
+class QueuedRequest extends WaitingAttempt {
   readonly x: Exchange;
   /** Milliseconds on the monotonic clock. */
   readonly until: number;
   private readonly left: (waiting: QueuedRequest) => void;
 
   constructor(x: Exchange, until: number, left: (waiting: QueuedRequest) => void) {
+    super();
     this.x = x;
     this.until = until;
     this.left = left;
-  }
-
-  body(): boolean {
-    return false;
-  }
-
-  bodyEnd(): void {
-    throw new Error('a waiting request does not stream a body');
-  }
-
-  resume(): void {
-    // No answer is being received yet.
   }
 
   cancel(): void {

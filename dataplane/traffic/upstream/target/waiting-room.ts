@@ -1,7 +1,8 @@
-import { type Attempt, NOTHING_SENT } from '../../exchange/attempt.ts';
+import { NOTHING_SENT } from '../../exchange/attempt.ts';
 import type { Exchange } from '../../exchange/exchange.ts';
 import { FAILURE, type Failure } from '../../exchange/failure.ts';
 import { attemptFailed } from '../../exchange/later.ts';
+import { WaitingAttempt } from '../../exchange/waiting-attempt.ts';
 import type { Endpoint } from './endpoint.ts';
 
 /** The maximum number of requests that wait for a connection to one target; more are answered with 503. */
@@ -66,7 +67,7 @@ export class WaitingRoom {
 }
 
 /** A request in the queue of an endpoint, where it counts as in flight. Nothing of it has been sent. */
-class WaitingRequest implements Attempt {
+class WaitingRequest extends WaitingAttempt {
   readonly x: Exchange;
   /** Milliseconds on the monotonic clock. */
   readonly until: number;
@@ -75,6 +76,7 @@ class WaitingRequest implements Attempt {
   private readonly ledgerSlot: number;
 
   constructor(queue: WaitingRequest[], endpoint: Endpoint, x: Exchange, until: number) {
+    super();
     this.queue = queue;
     this.endpoint = endpoint;
     this.ledgerSlot = endpoint.begin();
@@ -87,18 +89,6 @@ class WaitingRequest implements Attempt {
   left(): Exchange {
     this.endpoint.end(this.ledgerSlot);
     return this.x;
-  }
-
-  body(): boolean {
-    return false;
-  }
-
-  bodyEnd(): void {
-    throw new Error('a waiting request does not stream a body');
-  }
-
-  resume(): void {
-    // No answer is being received yet.
   }
 
   cancel(): void {

@@ -16,7 +16,6 @@ export const TEXT = {
   searchNothing: 'Nothing found. The search covers hosts, containers, paths and addresses.',
   loading: 'Loading …',
   close: 'Close',
-  all: 'All hosts',
   allOf: (count: string) => `Show all ${count}`,
   more: (count: string) => `Show ${count} more`,
   table: (name: string) => `${name}: table`,

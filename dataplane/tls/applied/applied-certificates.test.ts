@@ -127,3 +127,33 @@ test('a certificate that could not be deleted is deleted as soon as that is poss
   const said = edge.log.lines.map(({ message }) => message).filter((message) => message.startsWith('a certificate that a controller'));
   assert.equal(said.length, 3);
 });
+
+test('a frame with many certificates looks through the others once, and lets other work be done in between', async (t) => {
+  const { edge, store, known } = await opened(t);
+  let looks = 0;
+  const clock = new (class extends ManualClock {
+    private reads = 0;
+    override monotonic = (): number => this.reads++;
+  })();
+  const held = () => {
+    looks++;
+    return known.all();
+  };
+  const applied = new AppliedCertificates({ ...edge, clock, store, held, published: async () => undefined });
+  const pair = await pairFor('*.a.test');
+  const accepted = Array.from({ length: 50 }, (_, nth) => line(pair, [`n${nth}.a.test`]));
+  await applied.apply(frame({ accepted }));
+  looks = 0;
+  let turns = 0;
+  let isOver = false;
+  const count = (): void => {
+    turns++;
+    if (!isOver) setImmediate(count);
+  };
+  setImmediate(count);
+  const outcomes = await applied.apply(frame({ accepted }));
+  isOver = true;
+  assert.ok(outcomes.every(({ result }) => result === 'unchanged'));
+  assert.equal(looks, 1);
+  assert.ok(turns >= 5, `${turns} turns`);
+});

@@ -1,12 +1,16 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import type { Log } from '../../../shared/runtime/log/log.ts';
 import type { Apply, CertificateOutcome, FrameCertificates } from '../../../shared/wire/apply.ts';
 import type { StoredCertificate } from '../store/cert-store.ts';
 import { describeFileError } from '../store/directory-access.ts';
 import type { DirectoryStore } from '../store/directory-store.ts';
+import { HeldCertificates, isOwnedBy, keyOf } from './held-certificates.ts';
 
 /** How soon the deletion of a certificate that failed is tried again (ms). */
 const DELETE_AGAIN_MS = 30_000;
+/** Longest time to block the event loop (ms). */
+const TURN_MS = 8;
 
 export type AppliedCertificatesTools = {
   readonly clock: Clock;
@@ -48,14 +52,20 @@ export class AppliedCertificates {
   private async applyAll({ header, certificates }: CertificatesFrame): Promise<CertificateOutcome[]> {
     const outcomes: CertificateOutcome[] = (certificates?.rejected ?? []).map((one) => ({ ...one, result: 'rejected' }));
     const taken = new Set<string>();
+    const held = new HeldCertificates(this.all());
+    let turn = this.tools.clock.monotonic();
     for (const certificate of certificates?.accepted ?? []) {
+      if (this.tools.clock.monotonic() - turn >= TURN_MS) {
+        await nextTurn();
+        turn = this.tools.clock.monotonic();
+      }
       const { domains } = certificate;
       const repeated = taken.has(keyOf(domains));
       taken.add(keyOf(domains));
       outcomes.push(
         repeated
           ? { domains, result: 'rejected', reason: 'the frame has these domains twice; the first one is used' }
-          : await this.applyOne(certificate, header.controller),
+          : await this.applyOne(certificate, header.controller, held),
       );
     }
     if (outcomes.some(({ result }) => result === 'added' || result === 'changed')) await this.tools.published();
@@ -120,21 +130,22 @@ export class AppliedCertificates {
     return done;
   }
 
-  private async applyOne({ domains, source, pair }: FrameCertificate, controller: string): Promise<CertificateOutcome> {
+  private async applyOne(
+    { domains, source, pair }: FrameCertificate,
+    controller: string,
+    held: HeldCertificates,
+  ): Promise<CertificateOutcome> {
     const { store } = this.tools;
-    const held = this.all();
-    const others = held.find(
-      ({ owner, domains: theirs }) => !isOwnedBy(owner, controller) && domains.some((domain) => theirs.includes(domain)),
-    );
-    if (others) return { domains, result: 'conflicted', reason: `it belongs to controller "${others.owner?.controller}"` };
-    const before = held.find((one) => keyOf(one.domains) === keyOf(domains));
-    if (before !== undefined) this.undeleted.delete(before.id);
+    const others = held.ofOthers(domains, controller);
+    if (others !== null) return { domains, result: 'conflicted', reason: `it belongs to controller "${others.owner?.controller}"` };
+    const before = held.exactly(domains);
+    if (before !== null) this.undeleted.delete(before.id);
     try {
-      const there = before === undefined ? null : await store.get(before.id);
+      const there = before === null ? null : await store.get(before.id);
       const same = there !== null && there.chain === pair.chain && there.privateKey === pair.privateKey;
       if (same && before?.owner?.source === source) return { domains, result: 'unchanged' };
-      await store.put({ source: 'applied', domains, pair, owner: { controller, source } });
-      return { domains, result: before === undefined ? 'added' : 'changed' };
+      held.replace(await store.put({ source: 'applied', domains, pair, owner: { controller, source } }));
+      return { domains, result: before === null ? 'added' : 'changed' };
     } catch (error) {
       return { domains, result: 'rejected', reason: `it can't be stored: ${describeFileError(error)}` };
     }
@@ -154,9 +165,3 @@ export class AppliedCertificates {
     return [...this.tools.held()].filter(({ source }) => source === 'applied');
   }
 }
-
-/** A certificate without a known owner may be replaced by any controller. */
-const isOwnedBy = (owner: StoredCertificate['owner'], controller: string): boolean =>
-  owner === undefined || owner.controller === controller;
-
-const keyOf = (domains: readonly string[]): string => [...new Set(domains)].sort().join();

@@ -501,6 +501,22 @@ describe('the dashboard', { skip: missingBrowser() }, () => {
     assert.equal(await page.locator('.total').count(), 0);
   });
 
+  test('a period that is chosen while the connection is lost shows no figures of the one before', async () => {
+    await using shown = await scene.show();
+    const { page } = shown;
+    await shown.open('#/hosts/shop.test');
+    const figures = page.locator('.total');
+    await figures.first().waitFor();
+    await page.route(/\/events\?/, (route) => route.abort());
+    await page.getByRole('button', { name: '7 days' }).click();
+    await page.locator('.connection.lost').waitFor();
+    assert.equal(await figures.count(), 0);
+    await page.unroute(/\/events\?/);
+    await page.locator('.connection.live').waitFor();
+    await figures.first().waitFor();
+    await page.locator('[role=slider][aria-valuemax="6"]').waitFor();
+  });
+
   test('hosts have the names that their owners write, and those that browsers send beside them', async () => {
     await using shown = await scene.show();
     const { page } = shown;

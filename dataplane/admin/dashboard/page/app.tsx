@@ -68,8 +68,10 @@ export function App() {
 
 /** Only two views show visits. In the question, `*` stands for all hosts, so the view of the catch-all asks for its own. */
 function questionOf({ view, subject }: PageLocation, period: Period): Question {
-  if ((view !== '' && view !== 'hosts') || subject === CATCH_ALL) return { domain: subject, query: '' };
-  return { domain: subject, query: `&history=${encodeURIComponent(subject ?? '*')}&${periodQuery(period)}` };
+  if ((view !== '' && view !== 'hosts') || subject === CATCH_ALL) return { domain: subject, period: '', query: '' };
+  const { name, from, to } = period;
+  const chosen = name === 'own' ? `${from} ${to}` : name;
+  return { domain: subject, period: chosen, query: `&history=${encodeURIComponent(subject ?? '*')}&${periodQuery(period)}` };
 }
 
 function Content(props: ViewProps) {

@@ -6,13 +6,13 @@ import { EventParser } from './event-stream.ts';
 import type { Loaded } from './load.ts';
 import { setProxyTime } from './proxy-time.ts';
 
-/** The page's query about visits: `domain` null means all hosts. */
-export type Question = { readonly domain: string | null; readonly query: string };
+/** The page's query about visits: `domain` null means all hosts. `period` is the choice that the query, which moves on, stands for. */
+export type Question = { readonly domain: string | null; readonly period: string; readonly query: string };
 
 /** The proxy's latest report, sent every two seconds, and whether it still arrives. */
 export type Live = {
   readonly overview: Overview | null;
-  /** The answer to the question. While the period changes, it is that of the last one. */
+  /** The answer to the question. While the period changes, it is that of the last one, unless the connection is lost. */
   readonly history: Loaded<History>;
   readonly state: 'connecting' | 'live' | 'lost';
   /** The proxy's message if it refused the stream; empty if it did not respond. */
@@ -29,14 +29,15 @@ const SILENCE_MS = 10_000;
 const NOTHING: Loaded<History> = { value: null, failure: null, status: 0, loading: true };
 
 /** Follows the one stream of the page while it is visible. `attempt` changes when there is a new token. */
-export function useLive(attempt: number, { domain, query }: Question): Live {
-  const [live, setLive] = useState<Live & { domain: string | null }>({
+export function useLive(attempt: number, { domain, period, query }: Question): Live {
+  const [live, setLive] = useState<Live & Pick<Question, 'domain' | 'period'>>({
     overview: null,
     history: NOTHING,
     state: 'connecting',
     refusal: '',
     refused: null,
     domain,
+    period,
   });
   useEffect(() => {
     let ended = new AbortController();
@@ -45,14 +46,17 @@ export function useLive(attempt: number, { domain, query }: Question): Live {
       ended = new AbortController();
       if (document.visibilityState === 'visible')
         void keepFollowing(query, ended.signal, ({ unauthorized = false, ...change }) =>
-          setLive((before) => ({
-            ...before,
-            // That of another host, until this one's arrives.
-            ...(before.domain !== domain && { history: NOTHING }),
-            ...change,
-            refused: unauthorized ? attempt : null,
-            domain,
-          })),
+          setLive((before) => {
+            const isOfAnother = before.domain !== domain || (change.state === 'lost' && before.period !== period);
+            return {
+              ...before,
+              ...(isOfAnother && { history: NOTHING }),
+              ...change,
+              refused: unauthorized ? attempt : null,
+              domain,
+              period: isOfAnother || change.history !== undefined ? period : before.period,
+            };
+          }),
         );
     };
     follow();
@@ -61,7 +65,7 @@ export function useLive(attempt: number, { domain, query }: Question): Live {
       document.removeEventListener('visibilitychange', follow);
       ended.abort();
     };
-  }, [attempt, domain, query]);
+  }, [attempt, domain, period, query]);
   return live.domain === domain ? live : { ...live, history: NOTHING };
 }
 

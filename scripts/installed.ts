@@ -1,6 +1,5 @@
 import { existsSync, readFileSync } from 'node:fs';
 
-/** Exits with 0 if every package in the lockfile is installed in the locked version, according to npm's own record, otherwise with 1. */
 type Package = {
   readonly version?: string;
   readonly integrity?: string;
@@ -9,9 +8,11 @@ type Package = {
   readonly cpu?: unknown;
 };
 
+/** Npm's own record of what it has installed. */
 const RECORD = 'node_modules/.package-lock.json';
 const packagesIn = (path: string) => (JSON.parse(readFileSync(path, 'utf8')) as { packages: Record<string, Package> }).packages;
 
+/** Whether every package in the lockfile is installed in the locked version. */
 function isComplete(): boolean {
   if (!existsSync(RECORD)) return false;
   const recorded = packagesIn(RECORD);

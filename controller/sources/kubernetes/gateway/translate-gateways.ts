@@ -9,7 +9,7 @@ import { BackendPolicies } from './backend-policies.ts';
 import { type BoundGateway, bindGateways } from './bound-gateways.ts';
 import type { GatewaySnapshot } from './gateway-snapshot.ts';
 import { Grants } from './grants.ts';
-import type { OtherOwner } from './hosts/gateway-hosts.ts';
+import type { OtherOwner } from './hosts/host-owners.ts';
 import { type ServedHosts, servedHosts } from './hosts/served-hosts.ts';
 import { type JudgedRoute, judgeRoutes } from './judged-routes.ts';
 import type { BoundListener } from './listeners.ts';

@@ -4,7 +4,7 @@ import { CATCH_ALL, type Domain, wildcardOf } from '../../../../shared/values/ho
 import { ProblemList } from '../../problem-list.ts';
 import { createRouteReader } from '../../route-reader.ts';
 import type { UndatedProblem } from '../../source.ts';
-import type { OtherOwner } from '../gateway/hosts/gateway-hosts.ts';
+import type { OtherOwner } from '../gateway/hosts/host-owners.ts';
 import type { BoundListener } from '../gateway/listeners.ts';
 import { gatewayProblems, gatewayReadings } from '../gateway/status/gateway-readings.ts';
 import { type GatewayTranslation, translateGateways } from '../gateway/translate-gateways.ts';

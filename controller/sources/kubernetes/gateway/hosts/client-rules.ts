@@ -6,10 +6,14 @@ import type { PortMap } from '../port-map.ts';
 import type { ListenAddress } from './host-rules.ts';
 import { placeConditions } from './place-conditions.ts';
 
-/** A place of a host with its listeners, and which of them belong to the owner of the host there. */
+/** A place of a host with its listeners, those that decide there, and which of these belong to the owner of the host there. */
 export type OwnedPlace = {
   readonly place: ListenAddress;
   readonly listeners: readonly BoundListener[];
+  /** Others than its listeners if these are younger than the other objects of the host. */
+  readonly before: readonly BoundListener[];
+  /** Whether the rule for the places of other objects may apply there. */
+  readonly isUsual: boolean;
   readonly isOwn: (bound: BoundListener) => boolean;
 };
 
@@ -35,11 +39,12 @@ export function clientRules(all: readonly OwnedPlace[], usual: string | null | u
   const known = new Set<string>();
   const found = new Map<OwnedPlace, { readonly place: RuledPlace; readonly listeners: readonly BoundListener[] }>();
   // There is room for some authorities only, first for those of the owner of the host: others may require some at further addresses.
-  const isOther = ({ listeners }: OwnedPlace): number => Number(!listeners.some(isOwn));
+  const isOther = ({ before }: OwnedPlace): number => Number(!before.some(isOwn));
+  const ruled: RuledPlace[] = [];
   for (const one of [...all].sort((a, b) => isOther(a) - isOther(b))) {
-    const { place, listeners, isOwn: isOwnHere } = one;
-    const own = requiredBy(listeners.filter(isOwnHere));
-    const authorities = own ?? (usual !== undefined && !listeners.some(isOwn) ? usual : null);
+    const { place, listeners, before, isUsual, isOwn: isOwnHere } = one;
+    const own = requiredBy(before.filter(isOwnHere));
+    const authorities = own ?? (usual !== undefined && isUsual && !before.some(isOwn) ? usual : null);
     const hasRoom = authorities === null || known.has(authorities) || known.size < MAX_PORTS;
     if (authorities !== null && hasRoom) known.add(authorities);
     const isServed = ({ clientAuthorities }: BoundListener): boolean =>
@@ -47,9 +52,11 @@ export function clientRules(all: readonly OwnedPlace[], usual: string | null | u
     const served = listeners.filter(isServed);
     for (const bound of listeners) if (!isServed(bound)) conflicting.push(bound);
     if (served.length > 0) found.set(one, { place: { ...place, authorities }, listeners: served });
+    // The paths of other objects are served there in any case.
+    if (served.length > 0 || (hasRoom && usual !== undefined)) ruled.push({ ...place, authorities });
   }
   const served = all.flatMap((one) => found.get(one) ?? []);
-  const places = served.map(({ place }) => place);
+  const places = usual === undefined ? served.map(({ place }) => place) : ruled;
   const [first] = places;
   const isSame = places.every(({ authorities }) => authorities === first?.authorities);
   const everywhere = usual === undefined ? (isSame ? (first?.authorities ?? null) : null) : usual;

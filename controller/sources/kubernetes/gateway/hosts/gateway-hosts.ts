@@ -2,7 +2,7 @@ import { MAX_BLOCKS } from '../../../../../shared/limits.ts';
 import { DEFAULT_HTTP_PORT, DEFAULT_HTTPS_PORT } from '../../../../../shared/settings.ts';
 import { MAX_LINE_BYTES } from '../../../../../shared/wire/apply.ts';
 import type { HttpMatch, HttpRoute } from '../../objects/http-route.ts';
-import { byAge, type Meta } from '../../objects/meta.ts';
+import { byAge } from '../../objects/meta.ts';
 import type { HostBlock } from '../../routes/host-block.ts';
 import type { BoundListener } from '../listeners.ts';
 import { mapPort, type PortMap } from '../port-map.ts';
@@ -10,6 +10,21 @@ import { knownBlocksOfRule, textOf } from '../rules/known-blocks.ts';
 import type { RouteBackends } from '../rules/route-backends.ts';
 import type { RuleBlock } from '../rules/rule-blocks.ts';
 import { type ClientRules, clientRules, requiredBy } from './client-rules.ts';
+import {
+  besideOwn,
+  type IsOwn,
+  isNamedBefore,
+  isOlderThanAll,
+  lateBeside,
+  listenersOf,
+  listenersOfRoute,
+  namespaceOf,
+  namingListenersOf,
+  type OtherOwner,
+  oldestMatch,
+  ownersAt,
+  ownListeners,
+} from './host-owners.ts';
 import { compareRules, type HostRules, type ListenAddress, type RuleMatch } from './host-rules.ts';
 import type { Hostname } from './hostnames.ts';
 import { namedAmong } from './named-places.ts';
@@ -20,9 +35,6 @@ import { isOlderForeign, presentingAmong, usualOf } from './presenting.ts';
 const MAX_GATEWAY_BLOCKS = MAX_BLOCKS / 2;
 /** Bytes, with all defaults left out. */
 const MAX_GATEWAY_SIZE = 0.35 * MAX_LINE_BYTES;
-
-/** The oldest object of another kind that names a host. `https`: by namespace of all that do, whether one has a setting for HTTPS for it. */
-export type OtherOwner = { readonly meta: Meta; readonly https: ReadonlyMap<string, boolean> };
 
 /** How Gateways serve a host. */
 export type GatewayHost = {
@@ -48,8 +60,6 @@ export type GatewayHost = {
   /** Those that don't serve it at some place, because they require other client certificates than its owner there. */
   readonly conflicting: readonly BoundListener[];
 };
-
-type Place = ReturnType<HostRules['placesOf']>[number];
 
 /** A place where a host is served, of which namespaces its listeners there are, and which of its matches are served, with their ranks there. */
 type ServedPlace = ListenAddress & {
@@ -95,23 +105,30 @@ export function gatewayHost(
   // Of the owner of an older object, only listeners and routes that name the host: otherwise others could turn that on by naming it.
   const isRequiring = isOfOther ? namingListenersOf(other.meta, name, rules, allLists) : isOwn;
   // Listeners of others that are more specific turn nothing off, nor do routes of others at one of the owner's listeners.
-  const requiring = () =>
-    isOfOther ? all.flatMap(({ listeners }) => listeners.filter(isRequiring)) : rules.requiringOf(name).filter(isBeside);
-  const usual = isShared ? requiredBy(requiring()) : undefined;
+  const usual = isShared ? requiredBy(rules.requiringOf(name).filter(isOfOther ? isRequiring : isBeside)) : undefined;
   // The owner's namespace may have objects of other kinds although the oldest one is of another namespace.
   const owners = new Set(isOfOther ? [other.meta.namespace] : all.flatMap(({ listeners }) => listeners.filter(isOwn).map(namespaceOf)));
   const ofOwner = [...owners].flatMap((namespace) => other?.https.get(namespace) ?? []);
   const isOfOwner = ofOwner.length > 0;
-  const ownersOf = (one: Place, list: readonly RuleMatch[]): IsOwn => {
+  const ownersOf = (at: readonly BoundListener[], place: ListenAddress, list: readonly RuleMatch[]): IsOwn => {
     if (isOfOther) return isRequiring;
     // Paths of other objects are served at each place, also where other namespaces have listeners for what is over the host.
     const isOfNone = ({ listener, owner }: BoundListener) => listener.hostname !== name && owner.meta.namespace !== other?.meta.namespace;
-    const isUnnamed = other !== undefined && one.listeners.every(isOfNone) && list.every(({ rank }) => rank > 0);
-    return (isOfOwner || isUnnamed) && !one.listeners.some(isBeside) ? isOwn : ownersAt(one, name, rules, list);
+    const isUnnamed = other !== undefined && at.every(isOfNone) && list.every(({ rank }) => rank > 0);
+    return (isOfOwner || isUnnamed) && !at.some(isBeside) ? isOwn : ownersAt({ place, listeners: at }, name, rules, list);
   };
-  const owned = all.map((one, at) => ({ ...one, isOwn: ownersOf(one, allLists[at] ?? []) }));
+  const isLate = lateBeside(isOfOther ? undefined : other, owners);
+  const owned = all.map(({ place, listeners: at }, index) => {
+    const list = allLists[index] ?? [];
+    const isTaken = at.every(({ owner }) => isLate(owner)) && list.every((one) => one.rank > 0 || one.isRefused || isLate(one.route));
+    const before = isTaken ? rules.otherwiseAt(place, name, ({ owner }) => !isLate(owner)) : at;
+    const isOwnHere = ownersOf(before, place, isTaken ? rules.rulesFor(name, before) : list);
+    // Those who named the host there before it was shared have no rule of others, unless its owner shares it.
+    const isUsual = isOfOther || isOfOwner || !isNamedBefore(other, name, at, list);
+    return { place, listeners: at, before, isUsual, isOwn: isOwnHere };
+  });
   // What is not accepted serves nothing, so nothing has to be protected at the other places of the owner, such as one with a redirect.
-  const { found: served, conflicting, rules: clients } = clientRules(owned, usual, other === undefined ? isBeside : isOwn, map);
+  const { found: served, conflicting, rules: clients } = clientRules(owned, usual, isBeside, map);
   const lists = conflicting.length === 0 ? allLists : served.map(({ listeners }) => rules.rulesFor(name, listeners));
   const places = served.map(
     ({ place, listeners }, index): ServedPlace => ({
@@ -147,88 +164,6 @@ export function gatewayHost(
     presenting,
     unpresented: listeners.filter((bound) => bound.secrets.length > 0 && isHidden(bound)),
   };
-}
-
-function isOlderThanAll(other: Meta, name: Hostname, places: readonly Place[], lists: readonly (readonly RuleMatch[])[]): boolean {
-  const isYounger = (one: { readonly meta: Meta }): boolean => byAge({ meta: other }, one) < 0;
-  const naming = places.flatMap(({ listeners }) => listeners).filter(({ listener }) => listener.hostname === name);
-  return (
-    naming.every(({ owner }) => isYounger(owner)) &&
-    lists.flat().every(({ rank, route, isRefused }) => rank > 0 || isRefused || isYounger(route))
-  );
-}
-
-type IsOwn = (bound: BoundListener) => boolean;
-
-/** Those of an object's namespace, and those to which it has attached routes for the host. */
-function listenersOf(owner: Meta, name: Hostname, rules: HostRules, lists: readonly (readonly RuleMatch[])[]): IsOwn {
-  const isNaming = namingListenersOf(owner, name, rules, lists);
-  return (bound) => bound.owner.meta.namespace === owner.namespace || isNaming(bound);
-}
-
-/** The same for those of its namespace that are for exactly this host. */
-function namingListenersOf({ namespace }: Meta, name: Hostname, rules: HostRules, lists: readonly (readonly RuleMatch[])[]): IsOwn {
-  const routes = new Set(lists.flatMap((list) => list.flatMap(({ rank, route }) => (rank === 0 ? [route] : []))));
-  const own = [...routes].filter(({ meta }) => meta.namespace === namespace).map((route) => rules.listenersOf(route, name));
-  return (bound) =>
-    (bound.owner.meta.namespace === namespace && bound.listener.hostname === name) || own.some((listeners) => listeners.has(bound));
-}
-
-const namespaceOf = ({ owner }: BoundListener): string => owner.meta.namespace;
-
-/** The listeners at a place of the owner of the host there; those of the oldest Gateway if no route there is accepted. */
-const ownersAt = (place: Place, name: Hostname, rules: HostRules, list: readonly RuleMatch[]): IsOwn => {
-  const [oldest] = place.listeners;
-  return list.every(({ isRefused }) => isRefused)
-    ? (bound) => bound.gateway === oldest?.gateway
-    : ownListeners(name, rules, [place], [list]);
-};
-
-/** Those of a namespace that has own ones: the oldest route of a host may be attached to one of several only, such as the one for HTTP. */
-function besideOwn(places: readonly Place[], isOwn: IsOwn): IsOwn {
-  const namespaces = new Set(places.flatMap(({ listeners }) => listeners.filter(isOwn).map(({ owner }) => owner.meta.namespace)));
-  return ({ owner }) => namespaces.has(owner.meta.namespace);
-}
-
-/**
- * Those of the oldest route that is accepted. If a listener of another namespace is for exactly this host, and older than the route and its
- * listeners, the host belongs to that namespace: on other ports, anyone may name it. Without a route, it belongs to that of the oldest listener.
- */
-function ownListeners(name: Hostname, rules: HostRules, places: readonly Place[], lists: readonly (readonly RuleMatch[])[]): IsOwn {
-  const oldest = oldestMatch(lists);
-  const all = places.flatMap(({ listeners }) => listeners);
-  const named = oldestOf(all.filter(({ listener }) => listener.hostname === name));
-  if (oldest === undefined) {
-    const first = named ?? oldestOf(all);
-    return ({ owner }) => owner.meta.namespace === first?.owner.meta.namespace;
-  }
-  const isOwn = listenersOfRoute(name, rules, oldest);
-  const own = all.filter(isOwn).map(({ owner }) => owner);
-  const rivals = oldest.rank === 0 ? [...own, oldest.route] : own;
-  if (named === undefined || rivals.some((one) => byAge(one, named.owner) < 0)) return isOwn;
-  const { namespace } = named.owner.meta;
-  const isRouteOfNamespace = oldest.rank === 0 && own.some(({ meta }) => meta.namespace === namespace);
-  return isRouteOfNamespace ? isOwn : ({ owner }) => owner.meta.namespace === namespace;
-}
-
-function listenersOfRoute(name: Hostname, rules: HostRules, { route }: RuleMatch): IsOwn {
-  const listeners = rules.listenersOf(route, name);
-  return (bound) => listeners.has(bound);
-}
-
-const oldestOf = (all: readonly BoundListener[]): BoundListener | undefined =>
-  all.reduce<BoundListener | undefined>(
-    (oldest, one) => (oldest === undefined || byAge(one.owner, oldest.owner) < 0 ? one : oldest),
-    undefined,
-  );
-
-/** That of the oldest of the most specific routes that are accepted. */
-function oldestMatch(lists: readonly (readonly RuleMatch[])[]): RuleMatch | undefined {
-  let oldest: RuleMatch | undefined;
-  for (const list of lists)
-    for (const one of list)
-      if (!one.isRefused && (oldest === undefined || (one.rank - oldest.rank || byAge(one.route, oldest.route)) < 0)) oldest = one;
-  return oldest;
 }
 
 /**

@@ -150,6 +150,15 @@ export class HostRules {
     );
   }
 
+  /** The most specific listeners of a place that have a host there if only some of the listeners count. */
+  otherwiseAt(place: ListenAddress, name: Hostname, isCounted: (bound: BoundListener) => boolean): readonly BoundListener[] {
+    const key = this.keyOf(place);
+    const names = coveringNames(name);
+    const byName: ByName = this.listeners.get(key)?.byName ?? new Map();
+    const isOne = (bound: BoundListener) => isCounted(bound) && !this.isIsolated(bound, names, byName, this.passing.get(key));
+    return names.map((one) => (byName.get(one) ?? []).filter(isOne)).find((some) => some.length > 0) ?? [];
+  }
+
   /** Whether its Gateway has a more specific listener at the place, although another Gateway may have the most specific one. */
   private isIsolated({ gateway, listener }: BoundListener, names: readonly Hostname[], ...all: readonly (ByName | undefined)[]): boolean {
     const more = names.slice(0, names.indexOf(listener.hostname));

@@ -197,6 +197,39 @@ test('a Gateway of another namespace with a listener for a wildcard, or for ever
   }
 });
 
+test('a younger Gateway of another namespace requires no certificates of the clients of an Ingress, although the host belongs to a third one', () => {
+  const odd = requiring(443, gateway('odd', listener('HTTPS', 443, 'a.test')));
+  for (const hostname of ['a.test', '*.test', undefined]) {
+    const infra = gateway('infra', listener('HTTPS', 8_443, hostname), listener('HTTP', 80, 'a.test'));
+    for (const others of [[], [ingress('odd')]]) assert.equal(tlsAt(443, infra, ingress('shop'), ...others, odd).requires, null);
+    assert.equal(tlsAt(443, infra, odd, ingress('shop')).requires, 'odd');
+  }
+});
+
+test('what clients of an Ingress need at a port does not depend on a younger, more specific listener of another namespace there', () => {
+  const taking = (hostname: string) => gateway('odd', listener('HTTPS', 443, hostname));
+  const forAll = [gateway('infra', listener('HTTPS', 8_443)), routeOf('shop', 'infra/g1', ['a.test']), ingress('shop', TLS)] as const;
+  const own = requiring(443, gateway('shop', listener('HTTPS', 443, '*.test')));
+  assert.equal(tlsAt(443, ...forAll, own, taking('a.test')).requires, 'shop');
+  const named = requiring(8_443, gateway('infra', listener('HTTPS', 8_443, 'a.test')));
+  const open = gateway('infra', listener('HTTPS', 443), listener('HTTP', 81));
+  assert.equal(tlsAt(443, named, open, ingress('shop', TLS), taking('*.test')).requires, null);
+  const shared = requiring(443, gateway('infra', listener('HTTPS', 443), listener('HTTP', 80, 'a.test')));
+  assert.equal(tlsAt(443, ingress('shop'), shared, routeOf('shop', 'infra/g2'), taking('a.test')).requires, 'infra');
+});
+
+test('a younger Ingress or route of another namespace turns on no client certificates of another port', () => {
+  const infra = requiring(8_443, gateway('infra', listener('HTTPS', 8_443, '*.test'), listener('HTTP', 80, 'a.test')));
+  const shop = [gateway('shop', listener('HTTPS', 443, 'a.test')), routeOf('shop', 'shop/g1', ['a.test'])] as const;
+  assert.equal(tlsAt(443, infra, ...shop, ingress('odd')).requires, null);
+  const [open, other] = [
+    gateway('infra', listener('HTTPS', 8_443, 'a.test')),
+    gateway('infra', listener('HTTPS', 443, 'a.test'), listener('HTTP', 81)),
+  ];
+  for (const routes of [[], [routeOf('odd', 'infra/g2')]])
+    assert.equal(tlsAt(8_443, open, ingress('shop'), requiring(443, other), ...routes).requires, null);
+});
+
 test('a younger listener for HTTPS over an Ingress’s host takes no connections that are passed on', () => {
   const passing = gateway('infra', listener('TLS', 443, 'a.test'));
   for (const hostname of [undefined, '*.test'])

@@ -1,5 +1,8 @@
+import { codeOf } from '../runtime/error-code.ts';
 import { tls } from '../runtime/node-on-demand.ts';
 import { remembered } from '../values/remembered.ts';
+
+const TOO_SMALL = 'ERR_SSL_EE_KEY_TOO_SMALL';
 
 /** There are few authorities, and each is in the chains of many certificates. */
 const MAX_REMEMBERED = 256;
@@ -12,8 +15,8 @@ export const isTooWeak = remembered((certificate): boolean => {
   try {
     tls().createSecureContext({ cert: certificate });
     return false;
-  } catch {
-    // The library's error says no more than that.
-    return true;
+  } catch (error) {
+    // Keys of other kinds than those of servers are for authorities only.
+    return codeOf(error) === TOO_SMALL;
   }
 }, MAX_REMEMBERED);

@@ -29,7 +29,7 @@ test('a value is visible to others, can be overwritten, survives deletion of the
 test('what others have put into the folder is no key', async () => {
   await open().write('a.test', 'one');
   for (const name of ['.nfs0000012', '.DS_Store', 'a.test~', 'b.test.new']) writeFileSync(join(root, '.folder', name), 'not ours');
-  for (const name of ['@eaDir', 'lost']) mkdirSync(join(root, '.folder', name));
+  for (const name of ['@eaDir', '#recycle']) mkdirSync(join(root, '.folder', name));
   assert.deepEqual(open().keys(), ['a.test']);
 });
 

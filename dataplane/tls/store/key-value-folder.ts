@@ -23,8 +23,7 @@ export class KeyValueFolder {
    */
   keys(): string[] {
     try {
-      const entries = readdirSync(this.folder, { withFileTypes: true });
-      return entries.filter((entry) => entry.isFile() && SAFE.test(entry.name) && !entry.name.endsWith(NEW)).map(({ name }) => name);
+      return readdirSync(this.folder).filter((name) => SAFE.test(name) && !name.endsWith(NEW));
     } catch (error) {
       if (codeOf(error) === 'ENOENT') return [];
       throw error;

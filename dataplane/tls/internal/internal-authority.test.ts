@@ -210,7 +210,7 @@ test('a name that a handshake waits for is issued next', async () => {
   assert.equal(state.told.length, 100);
 });
 
-test('a leaf that was issued while the time of day was wrong is replaced once it is set back', async () => {
+test('a leaf that was issued while the time of day was wrong is replaced once it is set back, and the root is valid then', async () => {
   using state = new State();
   const clock = new ManualClock();
   const authority = await state.open(clock);
@@ -219,6 +219,7 @@ test('a leaf that was issued while the time of day was wrong is replaced once it
   clock.pass(DAY_MS);
   for (let waits = 0; authority.get('a.test') === early && waits < 1_000; waits++) await new Promise((resolve) => setTimeout(resolve, 10));
   assert.ok((authority.get('a.test')?.notBefore ?? Number.POSITIVE_INFINITY) <= clock.now());
+  assert.ok(new X509Certificate(authority.root).validFromDate.getTime() <= clock.now());
 });
 
 test('leaves that expired while the machine slept are replaced within a minute of its waking up', async () => {

@@ -15,6 +15,8 @@ const YEARS_MS = 10 * 365.25 * 86_400_000;
 export const MIN_ROOT_MS = 30 * 86_400_000;
 /** Certificates are backdated by this much (ms), since other machines' clocks may be slow. */
 export const CLOCK_SKEW_MS = 3_600_000;
+/** The root by this much (ms): it stays when our own clock, which may have been wrong when it was created, is set back. */
+const ROOT_SKEW_MS = 366 * 86_400_000;
 
 type RootRuntime = { readonly clock: Clock; readonly random: Random; readonly log: Log };
 
@@ -55,8 +57,9 @@ function savedRoot(stateDir: string, { clock, random, log }: RootRuntime): Gener
 }
 
 async function newRoot(stateDir: string, generator: CertificateGenerator, { clock, random }: RootRuntime): Promise<GeneratedPair> {
-  const notBefore = clock.now() - CLOCK_SKEW_MS;
-  const root = await generator.root(`${NAME} internal authority ${random.hex(3)}`, { notBefore, notAfter: notBefore + YEARS_MS });
+  const now = clock.now();
+  const lifetime = { notBefore: now - ROOT_SKEW_MS, notAfter: now + YEARS_MS };
+  const root = await generator.root(`${NAME} internal authority ${random.hex(3)}`, lifetime);
   const path = join(stateDir, INTERNAL_ROOT_FILE);
   await writePrivate(`${path}.new`, root.certificate + root.privateKey);
   renameSync(`${path}.new`, path);

@@ -4,6 +4,7 @@ import type { Directive, DirectiveBlock } from '../../../../shared/config-file/d
 import { quote, unquoted } from '../../../../shared/config-file/quote.ts';
 import { isMatcher, lineOf, type Word } from '../../../../shared/config-file/word.ts';
 import type { DiagnosticReport } from '../diagnostics/diagnostics.ts';
+import { reportPunctuation } from '../diagnostics/punctuation.ts';
 import type { PlainDraft } from './kind.ts';
 import { KINDS } from './matcher-kinds.ts';
 
@@ -52,7 +53,10 @@ export function readMatchers(
     if (!NAME.test(name.text))
       report.error(name, `${quote(name.text)} is not a valid matcher name: write @ followed by letters, digits, "-" and "_"`);
     else if (earlier) report.error(name, `${unquoted(name.text)} is already defined in ${lineOf(earlier, name)}; rename one of them`);
-    else matchers.set(name.text, { name, condition: readCondition(line, report), used: false });
+    else {
+      matchers.set(name.text, { name, condition: readCondition(line, report), used: false });
+      reportPunctuation(line, report);
+    }
   }
   return { matchers: { own: matchers, around }, rest: { open: block.open, lines: block.lines.filter(({ name }) => !isMatcher(name)) } };
 }

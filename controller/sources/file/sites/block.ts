@@ -3,6 +3,7 @@ import { type Directive, type DirectiveBlock, firstOf } from '../../../../shared
 import { quote, unquoted } from '../../../../shared/config-file/quote.ts';
 import { isMatcher, lineOf, type Position, type Word } from '../../../../shared/config-file/word.ts';
 import type { DiagnosticReport } from '../diagnostics/diagnostics.ts';
+import { reportPunctuation } from '../diagnostics/punctuation.ts';
 import type { BlockKind, Context, Rule, Rules } from '../directives/rule.ts';
 import { misplaced } from './misplaced.ts';
 import { reportNginxVariables } from './nginx-variables.ts';
@@ -62,6 +63,7 @@ function readLine<Draft>(
   const whole = withImports(directive, context);
   reportNginxVariables(whole, context.report);
   rule.read(whole, draft, context, condition);
+  reportPunctuation(whole, context.report);
 }
 
 /** Lines may be imported in any block, whether directives, headers or users. */

@@ -157,6 +157,8 @@ test('fields that are sent anyway are a warning in header_up with the value that
 for (const [line, fault] of [
   ['header_up', /header_up is missing an argument: write header_up \[\+\|-\|\?\]<Name>/],
   ['header_down', /header_down is missing an argument: write header_down \[\+\|-\|\?\]<Name>/],
+  ['read_timeout 5s', /reverse_proxy has no "read_timeout": it belongs in the block of transport$/],
+  ['tls_insecure_skip_verify', /reverse_proxy has no "tls_insecure_skip_verify": it belongs in the block of transport: write insecure$/],
   ['header_up X-A', /header_up "X-A" has no value: write X-A "<value>", or -X-A to remove it/],
   ['header_down >X-A b', /header_down has no ">": write X-A or -X-A/],
   ['header_up Transfer-Encoding chunked', /header_up "Transfer-Encoding": the proxy itself sets this header; delete the line/],

@@ -8,12 +8,12 @@ import { HEADER_UP_FORM, readHeaderUp } from '../../../../shared/policy/request-
 import type { UpstreamSpec } from '../../../../shared/route.ts';
 import { parseUpstream, socketPath } from '../../../../shared/values/address.ts';
 import { parseSeconds } from '../../../../shared/values/duration.ts';
-import { CADDY_REVERSE_PROXY } from './caddy-words.ts';
+import { CADDY_REVERSE_PROXY, CADDY_TRANSPORT } from './caddy-words.ts';
 import { HEALTH_OPTIONS, readHealth } from './health.ts';
 import { readPolicy } from './lb-policy.ts';
 import { LIMIT_OPTIONS, readPoolLimits } from './pool-limits.ts';
 import type { Context, Rule, SiteDraft } from './rule.ts';
-import { transport } from './transport.ts';
+import { TRANSPORT_OPTIONS, transport } from './transport.ts';
 import { readWeight, readWeights } from './weights.ts';
 
 const MAX_UPSTREAMS = 10_000;
@@ -56,9 +56,7 @@ function readOptions(lines: readonly Directive[], targets: Target[], draft: Site
     const { name } = line;
     const read = readerOf(name.text, { health, limits });
     if (read === undefined) {
-      const why = CADDY_REVERSE_PROXY.get(name.text);
-      if (why !== undefined) report.error(name, `${name.text} of reverse_proxy: ${why}`);
-      else report.error(name, `reverse_proxy has no ${quote(name.text)}${didYouMean(name.text, REVERSE_PROXY_OPTIONS)}`);
+      report.error(name, explainUnknownOption(name.text));
       continue;
     }
     const earlier = REPEATED.includes(name.text) ? undefined : firstOf(seen, name.text);
@@ -69,6 +67,15 @@ function readOptions(lines: readonly Directive[], targets: Target[], draft: Site
   readHealth(health, draft, report);
   readPoolLimits(limits, draft, report);
   return options;
+}
+
+function explainUnknownOption(name: string): string {
+  const why = CADDY_REVERSE_PROXY.get(name);
+  if (why !== undefined) return `${name} of reverse_proxy: ${why}`;
+  const instead = CADDY_TRANSPORT.get(name);
+  if (TRANSPORT_OPTIONS.includes(name) || instead !== undefined)
+    return `reverse_proxy has no ${quote(name)}: it belongs in the block of transport${instead === undefined ? '' : `: ${instead}`}`;
+  return `reverse_proxy has no ${quote(name)}${didYouMean(name, REVERSE_PROXY_OPTIONS)}`;
 }
 
 /** The reader of each option's line. The lines of some options are collected and read together. */

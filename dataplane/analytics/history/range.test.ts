@@ -26,3 +26,10 @@ test('what is neither a date nor a time is refused with an example', () => {
       reason: 'from is a date or a time, such as 2026-11-22 or 2026-11-22T13:00:00Z',
     });
 });
+
+test('a time may be written as date -Iseconds prints it, without escaping the sign of its offset', () => {
+  const [from, to] = ['2026-11-22T13:00:00+05:30', '2026-11-23T13:00:00-03:30'];
+  const range = parseRange(new Map(new URLSearchParams(`from=${from}&to=${to}`)), NOW);
+  assert.ok(range.ok);
+  assert.deepEqual([range.value.from, range.value.to], [Date.parse('2026-11-22T07:00:00Z'), Date.parse('2026-11-23T17:00:00Z')]);
+});

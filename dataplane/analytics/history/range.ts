@@ -56,8 +56,10 @@ function parsePrevious(query: ReadonlyMap<string, string>, range: Omit<RangeQuer
   return span.from < span.to ? accepted(span) : refused('previous_from is before previous_to');
 }
 
-function parseTime(name: string, text: string | undefined, otherwise: number): Parsed<number> {
-  if (text === undefined) return accepted(otherwise);
+function parseTime(name: string, given: string | undefined, otherwise: number): Parsed<number> {
+  if (given === undefined) return accepted(otherwise);
+  // In a query, the sign of an offset that is not escaped stands for a space (URL Standard, section 5.1).
+  const text = given.replace(/(T.*) (\d\d:\d\d)$/, '$1+$2');
   const [, day] = /^(\d{4}-\d\d-\d\d)(?:T\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:\d\d))?$/.exec(text) ?? [];
   if (day !== undefined && !isDay(day)) return refused(`${name}: the calendar has no ${day}`);
   const value = day === undefined ? Number.NaN : Date.parse(text);

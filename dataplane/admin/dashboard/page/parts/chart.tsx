@@ -29,45 +29,8 @@ const WHOLE = Array.from({ length: 12 }, (_, power) => [1, 2, 5].map((factor) =>
 
 /** One graph that answers the pointer and the arrow keys, with its figures as a table below. */
 export function Chart({ data, metric, format, whole }: ChartProps) {
-  const frame = useRef<HTMLDivElement>(null);
-  const plot = useRef<uPlot | null>(null);
   const [at, setAt] = useState<number | null>(null);
-  // The axis is labelled with the times of the data that is shown, which changes more often than the graph is made anew.
-  const shown = useRef(data);
-  shown.current = data;
-  const scheme = useColorScheme();
-  useLayoutEffect(() => {
-    const element = frame.current as HTMLDivElement;
-    const made = new uPlot(
-      optionsOf(element, () => shown.current, { format, whole }, setAt),
-      dataOf(data),
-      element,
-    );
-    plot.current = made;
-    const fit = () => made.setSize({ width: element.clientWidth, height: HEIGHT });
-    const { style } = document.documentElement;
-    // The style sheet for paper, which is light, applies only after this event.
-    const fitPaper = () => {
-      style.colorScheme = 'light';
-      made.setSize({ width: Math.min(element.clientWidth, PAPER), height: HEIGHT });
-    };
-    const fitScreen = () => {
-      style.colorScheme = '';
-      fit();
-    };
-    const resized = new ResizeObserver(fit);
-    resized.observe(element);
-    addEventListener('beforeprint', fitPaper);
-    addEventListener('afterprint', fitScreen);
-    return () => {
-      resized.disconnect();
-      removeEventListener('beforeprint', fitPaper);
-      removeEventListener('afterprint', fitScreen);
-      made.destroy();
-      plot.current = null;
-    };
-  }, [metric, scheme]);
-  useEffect(() => plot.current?.setData(dataOf(data)), [data]);
+  const { frame, plot } = usePlot({ data, metric, format, whole }, setAt);
   const last = data.times.length - 1;
   const point = Math.min(at ?? last, last);
   const move = (event: KeyboardEvent) => {
@@ -112,6 +75,57 @@ export function Chart({ data, metric, format, whole }: ChartProps) {
       <Figures data={data} metric={metric} format={format} />
     </div>
   );
+}
+
+/** The graph in the element `frame`. It is made anew for another metric or color scheme, and only drawn again for other data. */
+function usePlot({ data, metric, format, whole }: ChartProps, point: (index: number | null) => void) {
+  const frame = useRef<HTMLDivElement>(null);
+  const plot = useRef<uPlot | null>(null);
+  // The axis is labelled with the times of the data that is shown, which changes more often than the graph is made anew.
+  const shown = useRef(data);
+  shown.current = data;
+  const scheme = useColorScheme();
+  useLayoutEffect(() => {
+    const element = frame.current as HTMLDivElement;
+    const made = new uPlot(
+      optionsOf(element, () => shown.current, { format, whole }, point),
+      dataOf(data),
+      element,
+    );
+    plot.current = made;
+    const stopFitting = keepFitting(made, element);
+    return () => {
+      stopFitting();
+      made.destroy();
+      plot.current = null;
+    };
+  }, [metric, scheme]);
+  useEffect(() => plot.current?.setData(dataOf(data)), [data]);
+  return { frame, plot };
+}
+
+/** Keeps the graph as wide as its element, on paper, too. @returns a function that ends that. */
+function keepFitting(plot: uPlot, element: HTMLElement): () => void {
+  const fit = () => plot.setSize({ width: element.clientWidth, height: HEIGHT });
+  const { style } = document.documentElement;
+  // The style sheet for paper, which is light, applies only after this event.
+  const fitPaper = () => {
+    style.colorScheme = 'light';
+    plot.setSize({ width: Math.min(element.clientWidth, PAPER), height: HEIGHT });
+  };
+  const fitScreen = () => {
+    style.colorScheme = '';
+    fit();
+  };
+  const resized = new ResizeObserver(fit);
+  resized.observe(element);
+  addEventListener('beforeprint', fitPaper);
+  addEventListener('afterprint', fitScreen);
+  return () => {
+    resized.disconnect();
+    removeEventListener('beforeprint', fitPaper);
+    removeEventListener('afterprint', fitScreen);
+  };
 }
 
 /** The same for those who don't see the graph, and for copying. */

@@ -41,9 +41,8 @@ type Managed = {
   version: string | null;
   /** Whether files were renamed before. */
   renamed: boolean;
-  handedOver: boolean;
-  /** The process that it has handed over to; 0 if it has not, or does not say. */
-  successor: number;
+  /** The process that it has handed over to, 0 if it does not say which; null if it has not. */
+  successor: number | null;
   /** Whether it finishes its requests, and ends by itself. */
   draining: boolean;
   /** The failure that it reported. */
@@ -140,8 +139,7 @@ export class Parent {
       startedAt: clock.monotonic(),
       version: null,
       renamed: false,
-      handedOver: false,
-      successor: 0,
+      successor: null,
       draining: false,
       reason: '',
     };
@@ -170,7 +168,6 @@ export class Parent {
   }
 
   private handsOver(kept: Managed, successor: number): void {
-    kept.handedOver = true;
     kept.successor = successor;
     const { failure } = this;
     // The end of the successor may have become known before this message.
@@ -229,7 +226,7 @@ export class Parent {
       this.former = kept;
       return;
     }
-    if (kept.handedOver) return this.leave(kept);
+    if (kept.successor !== null) return this.leave(kept.successor);
     if (!this.hasServed || this.neverStarted(kept, code)) return this.end(code);
     this.restart(kept, code);
   }
@@ -247,13 +244,13 @@ export class Parent {
     this.outside.report({ pid: next.child.pid, code, reason: said }, 'the upgrade failed');
     if (this.stops > 0) return this.endIfAlone(code);
     this.current?.child.send(notUpgraded(reason));
-    const old = this.current ?? this.former;
-    if (old?.handedOver === true && old.successor !== 0 && old.successor !== next.child.pid) {
+    const successor = (this.current ?? this.former)?.successor ?? 0;
+    if (successor !== 0 && successor !== next.child.pid) {
       // Yet another process serves.
-      this.outside.manager.ready(`process ${old.successor} has taken over`);
-      return this.current === null ? this.leave(old) : undefined;
+      this.outside.manager.ready(`process ${successor} has taken over`);
+      return this.current === null ? this.leave(successor) : undefined;
     }
-    if (this.current === null || this.current.handedOver) return this.restartFor(next, code);
+    if (this.current === null || this.current.successor !== null) return this.restartFor(next, code);
     const failure = { next, code };
     this.failure = failure;
     // Later, a process with its number is another one, perhaps in another container.
@@ -283,7 +280,7 @@ export class Parent {
   }
 
   /** Handles a takeover by a process that is not our child. */
-  private leave({ successor }: Managed): void {
+  private leave(successor: number): void {
     if (!this.outside.staysBehind) return this.end(0);
     this.outside.report(successor === 0 ? {} : { successor }, 'another process has taken over; this container is idle and can be stopped');
   }

@@ -75,10 +75,13 @@ export class DiskTier {
   private readonly queue: QueueLimit;
   private readonly reading = new Map<string, (entries: readonly CacheEntry[]) => void>();
   private readonly unconfirmed = new Map<number, Unconfirmed>();
+  /** Whether something did not reach the thread that must not be served any more: it begins with empty files when it is started. */
   private lost = false;
   private thread: DiskThread | null = null;
+  /** Whether no other process uses the files. */
   private owned: boolean;
   private state: DiskState = { bytes: 0, entries: 0, damaged: 0, failure: null };
+  /** `released` to another process that takes over, which may give them back. */
   private use: 'used' | 'released' | 'ended' = 'used';
   private starts = 0;
   private lastPurge = 0;

@@ -12,7 +12,7 @@ export async function buildPage(): Promise<string> {
   const shared = { bundle: true, write: false, minify: true, target: TARGET, legalComments: 'none', logLevel: 'silent' } as const;
   const [script, style, frame] = await Promise.all([
     build({ ...shared, entryPoints: [`${HERE}main.tsx`], format: 'iife', jsx: 'automatic', jsxImportSource: 'preact' }),
-    build({ ...shared, entryPoints: [`${HERE}style.css`] }),
+    build({ ...shared, entryPoints: [`${HERE}style/style.css`] }),
     readFile(`${HERE}index.html`, 'utf8'),
   ]);
   // Neither may end its element early.

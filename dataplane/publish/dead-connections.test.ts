@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { connect, type Socket } from 'node:net';
 import { test } from 'node:test';
-import { until } from '../../e2e/testing/until.ts';
+import { until } from '../../shared/runtime/testing/until.ts';
 import { connectionKey } from '../ledger/connections.ts';
 import { insideOneWorker, WorkersFixture } from './testing/test-workers.ts';
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { test } from 'node:test';
-import { until } from '../../e2e/testing/until.ts';
+import { until } from '../../shared/runtime/testing/until.ts';
 import { ListenError } from '../workers/worker-handle.ts';
 import { ENTRY, insideOneWorker, WorkersFixture } from './testing/test-workers.ts';
 

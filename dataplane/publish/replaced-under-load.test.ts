@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { Agent, createServer, get, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { describe, test } from 'node:test';
-import { until } from '../../e2e/testing/until.ts';
+import { until } from '../../shared/runtime/testing/until.ts';
 import { insideOneWorker, WorkersFixture } from './testing/test-workers.ts';
 
 const KEPT = 24;

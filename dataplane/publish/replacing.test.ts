@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { until } from '../../e2e/testing/until.ts';
+import { until } from '../../shared/runtime/testing/until.ts';
 import { insideOneWorker, WorkersFixture } from './testing/test-workers.ts';
 
 const SITE = { domain: 'a.test', upstream: null, tls: false, respond: { status: 200, body: 'here' } };

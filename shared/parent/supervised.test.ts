@@ -3,9 +3,9 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { until } from '../../e2e/testing/until.ts';
 import { systemClock } from '../runtime/clock.ts';
 import { systemRandom } from '../runtime/random.ts';
+import { until } from '../runtime/testing/until.ts';
 import { startChild } from './child.ts';
 import { Supervised } from './supervised.ts';
 

@@ -5,7 +5,7 @@ import { chmodSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { usedBy } from '../../../e2e/testing/ports.ts';
-import { until } from '../../../e2e/testing/until.ts';
+import { until } from '../../../shared/runtime/testing/until.ts';
 import { admin, LAUNCHER, sluice, temporary } from '../testing/run-command.ts';
 
 const WITH_PAGE: Record<string, [number, unknown]> = {

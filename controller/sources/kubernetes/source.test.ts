@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { until } from '../../../e2e/testing/until.ts';
 import { GATEWAY_CONTROLLER } from '../../../shared/name.ts';
+import { until } from '../../../shared/runtime/testing/until.ts';
 import { readSingleDirective } from '../file/single-directive.ts';
 import type { Snapshot } from '../source.ts';
 import { HTPASSWD_SECRETS } from './objects/htpasswd-secret.ts';

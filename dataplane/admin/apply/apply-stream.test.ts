@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { request } from 'node:http';
 import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { until } from '../../../e2e/testing/until.ts';
+import { until } from '../../../shared/runtime/testing/until.ts';
 import { MAX_LINE_BYTES } from '../../../shared/wire/apply.ts';
 import { UnsavedError } from '../../table/table.ts';
 import { RunningAdmin } from '../testing/running-admin.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { until } from '../../../e2e/testing/until.ts';
+import { until } from '../../../shared/runtime/testing/until.ts';
 import { RunningAdmin } from '../testing/running-admin.ts';
 import { frame, header, NDJSON, route, StreamClient, text } from '../testing/stream-client.ts';
 

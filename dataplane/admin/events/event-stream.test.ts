@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { connect, type Socket } from 'node:net';
 import { describe, it } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { until } from '../../../e2e/testing/until.ts';
+import { until } from '../../../shared/runtime/testing/until.ts';
 import type { Overview } from '../../../shared/wire/dashboard.ts';
 import { RunningAdmin, TOKEN } from '../testing/running-admin.ts';
 

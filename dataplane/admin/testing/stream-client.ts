@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { type ClientRequest, type IncomingMessage, request } from 'node:http';
-import { until } from '../../../e2e/testing/until.ts';
+import { until } from '../../../shared/runtime/testing/until.ts';
 import { type RunningAdmin, TOKEN } from './running-admin.ts';
 
 export const NDJSON = { 'content-type': 'application/x-ndjson' };

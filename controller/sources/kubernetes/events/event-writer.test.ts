@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { until } from '../../../../e2e/testing/until.ts';
 import { ManualClock } from '../../../../shared/runtime/testing/manual-clock.ts';
+import { until } from '../../../../shared/runtime/testing/until.ts';
 import { INGRESSES } from '../objects/ingress.ts';
 import { readMeta } from '../objects/meta.ts';
 import { fakeCluster } from '../testing/watched.ts';

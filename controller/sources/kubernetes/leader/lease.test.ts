@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
-import { until } from '../../../../e2e/testing/until.ts';
 import { systemRandom } from '../../../../shared/runtime/random.ts';
 import { ManualClock } from '../../../../shared/runtime/testing/manual-clock.ts';
 import { memoryLog } from '../../../../shared/runtime/testing/memory-log.ts';
+import { until } from '../../../../shared/runtime/testing/until.ts';
 import { LEASES_PATH } from '../testing/fake-objects.ts';
 import { fakeCluster } from '../testing/watched.ts';
 import { LeaseHolder } from './lease.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { until } from '../../../../e2e/testing/until.ts';
+import { until } from '../../../../shared/runtime/testing/until.ts';
 import { fakeCluster } from '../testing/watched.ts';
 import { addressesOfService, PublishedAddresses } from './published-addresses.ts';
 

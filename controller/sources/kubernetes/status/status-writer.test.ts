@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { until } from '../../../../e2e/testing/until.ts';
+import { until } from '../../../../shared/runtime/testing/until.ts';
 import { INGRESSES } from '../objects/ingress.ts';
 import { readMeta } from '../objects/meta.ts';
 import type { SeenRequest } from '../testing/fake-api-server.ts';

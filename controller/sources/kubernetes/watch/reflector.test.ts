@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { until } from '../../../../e2e/testing/until.ts';
 import { type Clock, systemClock } from '../../../../shared/runtime/clock.ts';
+import { until } from '../../../../shared/runtime/testing/until.ts';
 import { GATEWAY_CLASSES, type GatewayClass } from '../objects/gateway.ts';
 import { INGRESSES, type Ingress } from '../objects/ingress.ts';
 import { fakeIngress, INGRESSES_PATH as PATH } from '../testing/fake-objects.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { until } from '../../../../e2e/testing/until.ts';
+import { until } from '../../../../shared/runtime/testing/until.ts';
 import { INGRESS_CLASSES, INGRESSES } from '../objects/ingress.ts';
 import { CLASSES_PATH, fakeIngress } from '../testing/fake-objects.ts';
 import { fakeCluster } from '../testing/watched.ts';

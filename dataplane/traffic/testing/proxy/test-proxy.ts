@@ -1,8 +1,8 @@
-import { until } from '../../../../e2e/testing/until.ts';
 import { type RouteInput, readAppliedRoute } from '../../../../shared/route.ts';
 import { systemRandom } from '../../../../shared/runtime/random.ts';
 import { ManualClock } from '../../../../shared/runtime/testing/manual-clock.ts';
 import { memoryLog } from '../../../../shared/runtime/testing/memory-log.ts';
+import { until } from '../../../../shared/runtime/testing/until.ts';
 import type { Cidr } from '../../../../shared/values/cidr.ts';
 import { parseRequestUrl } from '../../../../shared/values/request-url.ts';
 import { createLedger, type Ledger } from '../../../ledger/ledger.ts';

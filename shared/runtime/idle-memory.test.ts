@@ -11,13 +11,15 @@ const PERIOD_MS = 10_000;
 /** A thread whose heap and processor time a test sets; a release leaves 10 MB. */
 function thread() {
   const clock = new ManualClock();
-  const state = { used: 0, heap: 20 * MB, releases: 0 };
+  const state = { used: 0, heap: 20 * MB, external: MB, releases: 0 };
   const stop = releaseMemoryWhenIdle(clock, {
     usedMs: () => state.used,
     heapBytes: () => state.heap,
+    externalBytes: () => state.external,
     release: () => {
       state.releases++;
       state.heap = 10 * MB;
+      state.external = MB;
     },
   });
   /** Lets periods pass in each of which the thread uses `busy` ms. */
@@ -49,6 +51,15 @@ test('a heap that has grown again is released ten minutes later at the earliest'
   state.heap = 13 * MB;
   assert.equal(pass(59), 1);
   assert.equal(pass(1), 2);
+});
+
+test('so are buffers, although the heap itself has not grown', () => {
+  const { state, pass } = thread();
+  pass(1);
+  state.external = 100 * MB;
+  assert.equal(pass(59), 1);
+  assert.equal(pass(1), 2);
+  assert.equal(pass(600), 2);
 });
 
 test('a heap that is too large to be collected in a short time is left alone', () => {

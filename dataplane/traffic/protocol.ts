@@ -201,6 +201,7 @@ export type WorkerStart = {
   readonly listenersFrom: string | null;
   /** The key for hashing visitors' addresses; the same in all workers. */
   readonly hashKey: Uint8Array;
+  readonly memoryBytes: number;
   /** null if it is not installed. */
   readonly countries: CountryDatabase | null;
 };

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { sleep } from '../../shared/runtime/clock.ts';
 import { startThread } from '../../shared/runtime/start-thread.ts';
+import { usableMemory } from '../../shared/runtime/thread-memory.ts';
 import type { DryRun, DryRunResult, FromWorker, IdleClose, Publication, ToWorker, WorkerStart } from '../traffic/protocol.ts';
 import { Conditions } from './conditions.ts';
 import { FreeSlots } from './free-slots.ts';
@@ -258,8 +259,9 @@ export class WorkerPool {
     const { options: parts } = this;
     const id = this.nextId++;
     const state = parts.state();
-    const { ledger, hashKey, countries } = parts;
-    const workerData: WorkerStart = { worker: id, slot, ledger: ledger.buffers, state, listenersFrom, hashKey, countries };
+    const { count, ledger, hashKey, countries } = parts;
+    const memoryBytes = usableMemory() / count;
+    const workerData: WorkerStart = { worker: id, slot, ledger: ledger.buffers, state, listenersFrom, memoryBytes, hashKey, countries };
     const thread = startThread(parts.entry ?? ENTRY, { workerData, resourceLimits: { maxYoungGenerationSizeMb: YOUNG_GENERATION_MB } });
     const member = new WorkerHandle(thread, { id, slot, successor, generation: state.generation, startedAt: parts.clock.monotonic() });
     this.members.set(id, member);

@@ -1,9 +1,13 @@
+import { withinMemory } from '../../../shared/runtime/thread-memory.ts';
+
 /** Bytes per read, unless a body fills them. */
 const SIZE = 65_536;
 /** Bytes per read of a body that fills smaller buffers: the kernel takes less time for fewer and longer reads and writes. */
 const LARGE_SIZE = 262_144;
 /** Large buffers of a worker: senders that don't get one continue with the usual size, so slow clients keep at most so many of them. */
 const MAX_LARGE = 64;
+/** At most this part of the thread's memory. */
+const PART = 32;
 /** A read of a body of at least this many bytes has filled a buffer of the usual size, apart from what frames it. */
 const FILLS = 60_000;
 /** A sender whose read was shorter than this (bytes) no longer needs a large buffer. */
@@ -85,7 +89,7 @@ export class ReadBuffer {
     const used = spare.pop() ?? ReadBuffer.sent(size);
     if (used !== null) return used;
     if (size === SIZE) return Buffer.allocUnsafeSlow(SIZE);
-    if (ReadBuffer.large >= MAX_LARGE) return ReadBuffer.take(SIZE);
+    if ((ReadBuffer.large + 1) * LARGE_SIZE > withinMemory(MAX_LARGE * LARGE_SIZE, PART)) return ReadBuffer.take(SIZE);
     const buffer = Buffer.allocUnsafeSlow(LARGE_SIZE);
     ReadBuffer.large++;
     ReadBuffer.freed.register(buffer.buffer, undefined);

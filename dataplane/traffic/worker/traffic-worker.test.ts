@@ -27,6 +27,7 @@ test('changes published while a worker starts are in effect when it serves', asy
       hashKey: Buffer.alloc(16),
       countries: null,
       listenersFrom: null,
+      memoryBytes: Number.POSITIVE_INFINITY,
       state: { generation: 1, routes: publication(many('old'), true), settings: SETTINGS },
     },
     clock: new ManualClock(),

@@ -36,6 +36,7 @@ async function thread(preload: string) {
     hashKey: Buffer.alloc(16),
     countries: null,
     listenersFrom: null,
+    memoryBytes: Number.POSITIVE_INFINITY,
     state,
   };
   const execArgv = ['--import', `data:text/javascript,${encodeURIComponent(preload)}`];

@@ -162,6 +162,7 @@ for (const [others, ms] of [
   [LIMIT, 30_000],
   [1.5 * LIMIT, 15_000],
   [3 * LIMIT, 1_000],
+  [4 * LIMIT, 0],
 ] as const)
   test(`a client has ${Number.isFinite(ms) ? `${ms} ms` : 'any time'} to read while others leave ${others / LIMIT} of the limit unread`, (t) => {
     const share = shares(t, others);

@@ -1,10 +1,15 @@
+import { withinMemory } from '../../../../shared/runtime/thread-memory.ts';
+
 /**
  * What the clients of a thread may leave unread in all, with their requests that are held (bytes). Beyond that, each has less time to read
  * the more it is.
  */
 const MAX_UNREAD = 134_217_728;
-/** The time in which a client has to read what it leaves unread (ms): at that limit, and at twice as much. */
+/** At most this part of the thread's memory. */
+const PART = 16;
+/** The time in which a client has to read what it leaves unread (ms): at that limit, and at twice as much. At four times as much it has none. */
 const [LONGEST_MS, SHORTEST_MS] = [30_000, 1_000];
+const EMERGENCY = 4;
 /** What a client may leave unread however slowly it reads (bytes): one complete response. */
 const ALWAYS_ALLOWED = 65_536;
 /** The weight of the last interval in the pace of a client. */
@@ -43,7 +48,7 @@ export class UnreadShare {
     this.sweptAt = now;
     const patience = patienceMs();
     const allowed = Math.max(ALWAYS_ALLOWED, oldest, this.pace * patience);
-    if (total > MAX_UNREAD && unread > allowed) return now - this.allowedUntil >= patience ? unread - allowed : 0;
+    if (total > maxUnread() && unread > allowed) return now - this.allowedUntil >= patience ? unread - allowed : 0;
     this.allowedUntil = now;
     return 0;
   }
@@ -55,4 +60,9 @@ export class UnreadShare {
   }
 }
 
-const patienceMs = (): number => Math.max(SHORTEST_MS, LONGEST_MS * Math.min(1, 2 - total / MAX_UNREAD));
+const maxUnread = (): number => withinMemory(MAX_UNREAD, PART);
+
+function patienceMs(): number {
+  const share = total / maxUnread();
+  return share >= EMERGENCY ? 0 : Math.max(SHORTEST_MS, LONGEST_MS * Math.min(1, 2 - share));
+}

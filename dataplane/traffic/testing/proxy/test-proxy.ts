@@ -90,6 +90,7 @@ export class ProxyFixture {
         hashKey: Buffer.alloc(16),
         countries,
         listenersFrom: null,
+        memoryBytes: Number.POSITIVE_INFINITY,
         state: {
           generation: 1,
           routes: publication(routes, true),

@@ -1,9 +1,12 @@
+import { withinMemory } from '../../../../shared/runtime/thread-memory.ts';
 import { AppendBuffer } from '../../io/append-buffer.ts';
 
 /** Larger bodies are not kept (bytes): as much as is held of a body whose length is known. */
 export const MAX_SENT = 65_536;
 /** What all requests of a thread together may keep (bytes of memory). Beyond that, a request is sent once. */
 const MAX_TOTAL = 67_108_864;
+/** At most this part of the thread's memory. */
+const PART = 16;
 /** A first piece in a buffer of up to this many bytes is kept as it is. */
 const SMALL_BUFFER = 16_384;
 const NOTHING = Buffer.alloc(0);
@@ -33,7 +36,7 @@ export class SentBody {
   private count(memory: number): boolean {
     total += memory - this.counted;
     this.counted = memory;
-    return total <= MAX_TOTAL;
+    return total <= withinMemory(MAX_TOTAL, PART);
   }
 
   get whole(): Buffer {

@@ -1,5 +1,9 @@
+import { withinMemory } from '../../../../../shared/runtime/thread-memory.ts';
+
 /** The most that all streams of a thread together may keep without using up the windows of their connections (bytes). */
 const MAX_ADVANCED = 134_217_728;
+/** At most this part of the thread's memory. */
+const PART = 16;
 
 let total = 0;
 
@@ -12,7 +16,7 @@ type Keeper = { advanced: number };
  * @returns how many bytes to return to the window of the connection now, and not once the stream has passed them on.
  */
 export function advance(stream: Keeper, bytes: number): number {
-  if (total + bytes > MAX_ADVANCED) return 0;
+  if (total + bytes > withinMemory(MAX_ADVANCED, PART)) return 0;
   total += bytes;
   stream.advanced += bytes;
   return bytes;

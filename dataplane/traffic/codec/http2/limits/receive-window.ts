@@ -1,7 +1,10 @@
+import { withinMemory } from '../../../../../shared/runtime/thread-memory.ts';
 import { MAX_WINDOW } from '../frames/frame.ts';
 
 /** The maximum growth of all windows of a thread together (bytes). */
 const MAX_GROWTH = 67_108_864;
+/** At most this part of the thread's memory. */
+const PART = 16;
 
 let growth = 0;
 
@@ -56,7 +59,7 @@ export class ReceiveWindow {
 
   private grow(): void {
     if (this.released) return;
-    const more = Math.min(this.size, this.maxSize - this.size, MAX_GROWTH - growth, MAX_WINDOW - this.size);
+    const more = Math.min(this.size, this.maxSize - this.size, withinMemory(MAX_GROWTH, PART) - growth, MAX_WINDOW - this.size);
     if (more <= 0) return;
     growth += more;
     this.grown += more;

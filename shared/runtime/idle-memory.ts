@@ -30,7 +30,8 @@ export type ThreadMemory = {
 
 /**
  * Releases memory of this thread when it is idle. V8 collects garbage only while memory is being allocated, so an idle thread would keep
- * the garbage of its start, or of its last busy time: a quarter of its heap, and up to a hundred megabytes of buffers. @returns a function that stops it.
+ * the garbage of its start, or of its last busy time: a quarter of its heap, and up to a hundred megabytes of buffers. @returns a function
+ * that stops it.
  */
 export function releaseMemoryWhenIdle(clock: Clock, memory: ThreadMemory = thisThread()): () => void {
   let usedMs = memory.usedMs();

@@ -5,8 +5,8 @@ import { onCores } from '../contenders/contender.ts';
 export type Stalls = { readonly share: number; readonly longest: number };
 
 /**
- * What a 99th percentile shows are the slowest hundredth of all requests. If the machine stops programs for more than a fifth of a hundredth
- * of the time, it is about the machine.
+ * What a 99th percentile shows are the slowest hundredth of all requests. If the machine stops programs for more than a fifth of a
+ * hundredth of the time, it is about the machine.
  */
 const NOTICEABLE = 0.002;
 

@@ -47,7 +47,9 @@ export const tlsTail = atHalfLoad(true);
 /** The maximum requests per second if the proxy has its core to itself. */
 const peakOf = ({ samples }: Run): number => 1 / median(samples.map(costOf));
 
-/** Compares the 99th percentiles. Where something else stops the proxies, they are mostly the time that this takes, so they are not judged. */
+/**
+ * Compares the 99th percentiles. Where something else stops the proxies, they are mostly the time that this takes, so they are not judged.
+ */
 export function tailOf(what: string, runs: readonly Run[], stalls: readonly Stalls[]): Contest {
   const hindrances = [...stallRemarks(stalls), ...disturbances(runs)];
   const areJudged = hindrances.length === 0;

@@ -25,8 +25,8 @@ export interface EngineSession {
   inspect(id: string, late?: (failure: EngineFailure) => void): Promise<Dockerode.ContainerInspectInfo | undefined>;
   /**
    * Reports events from now on, and those since `since` (ms since 1970) as far as the engine remembers. If that is later than now, Podman
-   * reports none of those before it, however new they are. Resolves once the engine has started to respond, or after a second, because some engines respond only with the first event. `ended` is called once with the reason
-   * for the end of the stream.
+   * reports none of those before it, however new they are. Resolves once the engine has started to respond, or after a second, because some
+   * engines respond only with the first event. `ended` is called once with the reason for the end of the stream.
    */
   follow(since: number | null, onEvent: (event: EngineEvent) => void, ended: (failure: EngineFailure) => void): Promise<void>;
   /** Ends the stream and all pending requests. */

@@ -40,8 +40,8 @@ const NOTHING: GatewayTranslation = {
 };
 
 /**
- * Translates the objects of the Gateway API to hosts with their blocks, and to a status for each object. `othersBeside`: the oldest object of
- * another kind that names a host, by domain. `named`: the hosts that objects of other kinds name, accepted or not.
+ * Translates the objects of the Gateway API to hosts with their blocks, and to a status for each object. `othersBeside`: the oldest object
+ * of another kind that names a host, by domain. `named`: the hosts that objects of other kinds name, accepted or not.
  */
 export function translateGateways(
   snapshot: GatewaySnapshot & { readonly services: ReadonlyMap<string, Service> },

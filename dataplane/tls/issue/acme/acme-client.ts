@@ -83,7 +83,8 @@ export class AcmeClient {
   }
 
   /**
-   * Uses the known account, or registers one, with the given key or a new one. `pollMs`: how long to wait for a validation, and for a certificate.
+   * Uses the known account, or registers one, with the given key or a new one. `pollMs`: how long to wait for a validation, and for a
+   * certificate.
    * @throws IssueError whose message says what to do.
    */
   static async open(settings: AcmeSettings, known: Account | NewAccount | null, pollMs = TOTAL_MS): Promise<AcmeClient> {
@@ -208,8 +209,8 @@ export class AcmeClient {
   }
 
   /**
-   * A resumed order may have been finalized before. Some authorities make an order ready only a while after its name has been verified: then
-   * its state says what to do (RFC 8555 7.4).
+   * A resumed order may have been finalized before. Some authorities make an order ready only a while after its name has been verified:
+   * then its state says what to do (RFC 8555 7.4).
    */
   private async finalize(order: Acme.Order, name: string, privateKey: string): Promise<Acme.Order> {
     if (order.status === 'processing' || order.status === 'valid') return order;
@@ -293,8 +294,8 @@ export class AcmeClient {
   }
 
   /**
-   * The reason for a failed validation is in the challenge object, not in the error response. An authority that has not finished tries again
-   * and again to reach the name's server, so the name is at fault and not the authority.
+   * The reason for a failed validation is in the challenge object, not in the error response. An authority that has not finished tries
+   * again and again to reach the name's server, so the name is at fault and not the authority.
    */
   private async validationError(error: unknown, authorization: Acme.Authorization): Promise<unknown> {
     const now = await this.authorizationNow(authorization);

@@ -7,7 +7,10 @@ import { withinMemory } from '../../../../shared/runtime/thread-memory.ts';
 const MAX_UNREAD = 134_217_728;
 /** At most this part of the thread's memory. */
 const PART = 16;
-/** The time in which a client has to read what it leaves unread (ms): at that limit, and at twice as much. At four times as much it has none. */
+/**
+ * The time in which a client has to read what it leaves unread (ms): at that limit, and at twice as much. At four times as much it has
+ * none.
+ */
 const [LONGEST_MS, SHORTEST_MS] = [30_000, 1_000];
 const EMERGENCY = 4;
 /** What a client may leave unread however slowly it reads (bytes): one complete response. */
@@ -38,8 +41,8 @@ export class UnreadShare {
 
   /**
    * Called periodically with what waits to be sent to the client, what has been sent to it since the last call, and how much of the former
-   * is of its oldest response and its oldest request that is held (bytes). These are never given up, so they take no one's share, and neither
-   * do many slow downloads.
+   * is of its oldest response and its oldest request that is held (bytes). These are never given up, so they take no one's share, and
+   * neither do many slow downloads.
    * @returns how much of its responses has to be given up.
    */
   sweep(now: number, unread: number, read: number, oldest = 0): number {

@@ -4,7 +4,9 @@ import type { Endpoint } from '../target/endpoint.ts';
 import type { Balancer } from './balancer.ts';
 import { type Candidate, STANDING, standingOf } from './candidate.ts';
 
-/** How often a target is drawn, until one is in rotation, before all are looked at. The next one in rotation would get the others' share. */
+/**
+ * How often a target is drawn, until one is in rotation, before all are looked at. The next one in rotation would get the others' share.
+ */
 const MAX_DRAWS = 8;
 
 /** The target with the fewest requests in flight among a few random ones, each drawn in proportion to its weight. */

@@ -3,7 +3,9 @@ import type { BoundListener } from '../listeners.ts';
 import type { HostRules, RuleMatch } from './host-rules.ts';
 import type { Hostname } from './hostnames.ts';
 
-/** The oldest object of another kind that names a host. `https`: by namespace of all that do, whether one has a setting for HTTPS for it. */
+/**
+ * The oldest object of another kind that names a host. `https`: by namespace of all that do, whether one has a setting for HTTPS for it.
+ */
 export type OtherOwner = { readonly meta: Meta; readonly https: ReadonlyMap<string, boolean> };
 
 type Place = ReturnType<HostRules['placesOf']>[number];
@@ -21,8 +23,8 @@ export function isOlderThanAll(other: Meta, name: Hostname, places: readonly Pla
 export type IsOwn = (bound: BoundListener) => boolean;
 
 /**
- * Whether an object is younger than those of other kinds with paths of a host, and belongs neither to the namespace of the oldest one nor to its owners.
- * Those paths are served at every place, so it decides nothing about their clients.
+ * Whether an object is younger than those of other kinds with paths of a host, and belongs neither to the namespace of the oldest one nor
+ * to its owners. Those paths are served at every place, so it decides nothing about their clients.
  */
 export const lateBeside =
   (other: OtherOwner | undefined, owners: ReadonlySet<string>) =>
@@ -75,7 +77,8 @@ export function besideOwn(places: readonly Place[], isOwn: IsOwn): IsOwn {
 
 /**
  * Those of the oldest route that is accepted. If a listener of another namespace is for exactly this host, and older than the route and its
- * listeners, the host belongs to that namespace: on other ports, anyone may name it. Without a route, it belongs to that of the oldest listener.
+ * listeners, the host belongs to that namespace: on other ports, anyone may name it. Without a route, it belongs to that of the oldest
+ * listener.
  */
 export function ownListeners(name: Hostname, rules: HostRules, places: readonly Place[], lists: readonly (readonly RuleMatch[])[]): IsOwn {
   const oldest = oldestMatch(lists);

@@ -29,7 +29,7 @@ import { compareRules, type HostRules, type ListenAddress, type RuleMatch } from
 import type { Hostname } from './hostnames.ts';
 import { namedAmong } from './named-places.ts';
 import { type PlaceCondition, placeConditions } from './place-conditions.ts';
-import { isOlderForeign, presentingAmong, usualOf } from './presenting.ts';
+import { isCertifiedFor, isOlderForeign, presentingAmong, usualOf } from './presenting.ts';
 
 /** The room for the blocks of Gateways in the route of a host. The other half is for Ingresses and Services. */
 const MAX_GATEWAY_BLOCKS = MAX_BLOCKS / 2;
@@ -144,7 +144,11 @@ export function gatewayHost(
   const oldest = oldestMatch(coveredLists);
   // The owner may have listeners for HTTP only: the oldest route then comes before those who only have a listener for the host.
   const candidates = [isOwn, isBeside, ...(oldest === undefined || isOfOwner ? [] : [listenersOfRoute(name, rules, oldest)])];
-  const own = candidates.map((isOne) => listeners.filter(isOne)).find((some) => some.some(({ secrets }) => secrets.length > 0));
+  const groups = candidates.map((isOne) => listeners.filter(isOne));
+  // One for every host presents its certificate at its own port only, so that of a listener for the host comes first.
+  const isNamed = (bound: BoundListener): boolean => bound.listener.hostname === name && isCertifiedFor(bound, name);
+  const certified = groups.slice(0, 2).find((some) => some.some(isNamed));
+  const own = certified ?? groups.find((some) => some.some(({ secrets }) => secrets.length > 0));
   const isOwnSecret = own !== undefined;
   const usualOfAll = presentingAmong(name, own ?? listeners);
   const isBesideOther = usualOfAll !== null && other !== undefined && other.meta.namespace !== usualOfAll.owner.meta.namespace;

@@ -107,6 +107,18 @@ test('a listener without a host says that its certificate is not presented for a
   );
 });
 
+test('a listener for a host presents its certificate although the oldest route of the host is attached to one for every host only', () => {
+  const { spec, ...rest } = route('a.test') as SampleObject & { readonly spec: object };
+  const parentRefs = [{ group: 'gateway.networking.k8s.io', kind: 'Gateway', name: 'g', sectionName: 'https-443' }];
+  const gateways = [gateway('shop/g', [https(443, undefined, 'other'), https(8_443, 'a.test', 'first')])];
+  const { hosts } = presented({ gateways, httpRoutes: [{ ...rest, spec: { ...spec, parentRefs } }] });
+  assert.deepEqual(hosts, { 'a.test': ['first'], '*@:443': ['other'] });
+  const uncovered = [gateway('shop/g', [https(443, undefined, 'first'), https(8_443, 'a.test', 'other')])];
+  assert.deepEqual(presented({ gateways: uncovered, httpRoutes: [{ ...rest, spec: { ...spec, parentRefs } }] }).hosts, {
+    '*@:443': ['first'],
+  });
+});
+
 test('of several certificates of a listener, a host has the first one that covers it', () => {
   const { hosts, told } = presented({
     gateways: [

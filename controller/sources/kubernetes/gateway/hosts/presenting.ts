@@ -13,9 +13,13 @@ export const isOlderForeign = ({ owner }: BoundListener, { owner: younger }: Bou
  */
 export function presentingAmong(name: Hostname, listeners: readonly BoundListener[]): BoundListener | null {
   const able = listeners.filter(({ listener, secrets }) => listener.hostname !== null && secrets.length > 0);
-  const covering = able.filter(({ certified }) => name !== null && covers(certified, name));
+  const covering = able.filter((bound) => isCertifiedFor(bound, name));
   return usualOf(covering.length > 0 ? covering : able);
 }
+
+/** Whether a listener with a host has a certificate that is for a name below it. */
+export const isCertifiedFor = ({ listener, certified }: BoundListener, name: Hostname): boolean =>
+  listener.hostname !== null && name !== null && covers(certified, name);
 
 /** That on the usual port, or else the first one. */
 export const usualOf = (listeners: readonly BoundListener[]): BoundListener | null =>

@@ -63,7 +63,7 @@ export class Departures {
     const only = (state: string) => states.length > 0 && states.every((one) => one === state);
     endpoint.keepIdle(endpoint.poolCount > 0 && !only('draining'));
     // A target that is named by its source and no longer listed has stopped: it will send no response.
-    const gone = states.length === 0 && endpoint.poolCount === 0 && endpoint.id !== null;
+    const gone = states.length === 0 && endpoint.isGone;
     if (gone || only('paused')) this.retryElsewhere(endpoint);
   }
 

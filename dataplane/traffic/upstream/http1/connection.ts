@@ -109,6 +109,7 @@ export class UpstreamConnection implements Attempt, DirectReader {
 
   private connected(socket: Socket): void {
     const { x } = this;
+    if (this.endpoint.isGone) return this.fail(FAILURE.noTarget);
     const direct = new DirectSocket(socket, this);
     // Don't wait for the rest of a request that can't be written: the target may already have sent a response.
     this.writer = new RequestWriter(direct, () => guard(this, this.writable));

@@ -122,6 +122,7 @@ export function connectTo(
     });
     fresh.once('error', lost);
     fresh.once(serverName === null ? 'connect' : 'secureConnect', () => {
+      if (endpoint.isGone) return fail(FAILURE.noTarget);
       if (!settle()) return;
       fresh.off('error', lost);
       fresh.once('close', () => tools.faults.step(() => tools.sockets.leaveUpstream()));

@@ -330,6 +330,14 @@ export class Endpoint implements TargetName {
     return !this.keeping;
   }
 
+  /**
+   * Whether its source has named it and no longer lists it, as far as the newest table has been used. Its address may be another's by now: a
+   * connection that is established after that, because the system repeats its attempts, may lead there.
+   */
+  get isGone(): boolean {
+    return this.id !== null && this.poolCount === 0;
+  }
+
   /** Collects those requests that wait for their response, may be sent again, and are accepted by `elsewhere`. */
   collectRetryable(elsewhere: (x: Exchange) => boolean): Exchange[] {
     const recalled: Exchange[] = [];

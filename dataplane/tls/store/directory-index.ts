@@ -49,6 +49,7 @@ export class DirectoryIndex {
   private readonly clock: Clock;
   private readonly folders: readonly OwnFolder[];
   private readonly entries = new Map<string, Entry>();
+  private manual: readonly string[] = [];
   /** Folders that can't be listed, with the reason. */
   private unreadable: ReadonlyMap<string, string> = new Map();
   /** The file system on which the last certificates were found. */
@@ -75,9 +76,9 @@ export class DirectoryIndex {
     ];
   }
 
-  /** The ids of manually placed pairs. */
-  manualIds(): string[] {
-    return [...this.entries.keys()].filter((id) => !isOurs(id));
+  /** The ids of the folders for manually placed pairs, whether or not there is one in them so far. */
+  manualIds(): readonly string[] {
+    return this.manual;
   }
 
   /** Checks every folder and reads the changed ones. 10,000 unchanged ones take less than a second. */
@@ -193,6 +194,7 @@ export class DirectoryIndex {
     const ids = this.folders.flatMap((folder) => inside(folder).map((name) => `${folder}/${name}`));
     ids.push(...inside('').filter((name) => !reserved.has(name)));
     this.unreadable = closed;
+    if (ids.length > 0 || !this.isUnmounted) this.manual = ids.filter((id) => !isOurs(id));
     // If nothing can be listed, its file system may be about to be unmounted.
     if (ids.some((id) => !closed.has(folderOf(id)))) this.device = deviceOf(this.root) ?? this.device;
     if (ids.length > 0 || !this.isUnmounted) return ids;

@@ -226,7 +226,9 @@ export class DirectoryStore {
 
   private updateWatches(): void {
     if (this.listeners.size === 0) return;
-    this.watches.follow([this.root, ...this.folders.map((folder) => join(this.root, folder)), ...this.foreignFolders()]);
+    const more = this.watches.follow([this.root, ...this.folders.map((folder) => join(this.root, folder)), ...this.foreignFolders()]);
+    // What has changed in it before is not reported.
+    if (more) this.rescanSoon();
   }
 
   private foreignFolders(): string[] {

@@ -16,15 +16,16 @@ export class FolderWatcher {
     this.log = log;
   }
 
-  /** Watches exactly these folders. A link that now points elsewhere is followed again. */
-  follow(folders: readonly string[]): void {
+  /** Watches exactly these folders. A link that now points elsewhere is followed again. @returns whether it watches another one now. */
+  follow(folders: readonly string[]): boolean {
     const wanted = new Map(folders.slice(0, MAX).flatMap((folder) => identified(folder)));
     for (const [identity, watcher] of this.watches) {
       if (wanted.has(identity)) continue;
       watcher.close();
       this.watches.delete(identity);
     }
-    for (const [identity, folder] of wanted) if (!this.watches.has(identity)) this.add(identity, folder);
+    const added = [...wanted].filter(([identity, folder]) => !this.watches.has(identity) && this.add(identity, folder));
+    return added.length > 0;
   }
 
   close(): void {
@@ -32,7 +33,7 @@ export class FolderWatcher {
     this.watches.clear();
   }
 
-  private add(identity: string, folder: string): void {
+  private add(identity: string, folder: string): boolean {
     try {
       const watcher = watch(folder, { persistent: false }, () => this.changed());
       watcher.on('error', () => {
@@ -40,10 +41,12 @@ export class FolderWatcher {
         this.watches.delete(identity);
       });
       this.watches.set(identity, watcher);
+      return true;
     } catch (error) {
-      if (this.warned) return;
+      if (!this.warned)
+        this.log.warn({ folder, error: String(error) }, 'the system allows no more file watches: certificates are checked once a minute');
       this.warned = true;
-      this.log.warn({ folder, error: String(error) }, 'the system allows no more file watches: certificates are checked once a minute');
+      return false;
     }
   }
 }

@@ -78,7 +78,7 @@ describe('alerts', () => {
   });
 
   it('report hosts whose requests fail, as an error if most of them do, unless their pool is reported as down', () => {
-    const failing = (failed: number): Situation => ({ ...WELL, failing: [{ domain: 'a.test', requests: 20, failed }] });
+    const failing = (failed: number): Situation => ({ ...WELL, failing: [{ domain: 'a.test', pattern: 'a.test', requests: 20, failed }] });
     const some = only(failing(7));
     assert.deepEqual([some.severity, some.code, some.domain], ['warning', 'server_errors', 'a.test']);
     assert.equal(some.message, '7 of 20 requests to a.test were answered with 5xx in the last five minutes');
@@ -88,6 +88,25 @@ describe('alerts', () => {
     assert.deepEqual(
       [...alertsOf({ ...failing(20), pools: [{ ...down, targets: 2 }] })].map(({ code }) => code),
       ['pool_degraded', 'server_errors'],
+    );
+  });
+
+  it('report few failing hosts of a wildcard each, the others together, and none if the wildcard has no target', () => {
+    const failing = ['a.test', ...Array.from({ length: 300 }, (_, at) => `h${at}.x.test`)].map((domain) => ({
+      ...{ domain, pattern: domain.replace(/^h\d+/, '*'), requests: 10, failed: 6 },
+    }));
+    const alerts = [...alertsOf({ ...WELL, failing })];
+    assert.deepEqual(
+      alerts.map(({ domain }) => domain),
+      ['a.test', 'h0.x.test', 'h1.x.test', 'h2.x.test', 'h3.x.test', 'h4.x.test', '*.x.test'],
+    );
+    const last = alerts.at(-1);
+    assert.equal(last?.message, '1770 of 2950 requests to 295 more hosts of *.x.test were answered with 5xx in the last five minutes');
+    assert.equal(last.severity, 'error');
+    const down = { domain: '*.x.test', path: null, targets: 1, out: [{ address: 'a:1', reason: 'refused' }] };
+    assert.deepEqual(
+      [...alertsOf({ ...WELL, failing, pools: [down] })].map(({ code, domain }) => `${code} ${domain}`),
+      ['pool_down *.x.test', 'server_errors a.test'],
     );
   });
 

@@ -38,8 +38,8 @@ export type PoolTrouble = {
   readonly out: readonly { readonly address: string; readonly reason: string; readonly failure?: LastFailure }[];
 };
 
-/** A host that answered many of its requests of the last five minutes with 5xx (`failed`). */
-export type FailingSite = { readonly domain: string; readonly requests: number; readonly failed: number };
+/** A host that answered many of its requests of the last five minutes with 5xx (`failed`). `pattern`: the domain of its route. */
+export type FailingSite = { readonly domain: string; readonly pattern: string; readonly requests: number; readonly failed: number };
 
 /** A problem of certificates. `message` is a whole sentence. */
 export type CertificateTrouble = {
@@ -188,11 +188,33 @@ const MAX_TARGETS = 3;
 const failureOf = (reason: string, failure: LastFailure | undefined): string =>
   failure === undefined || reason.startsWith(failure.reason) ? '' : ` (last failure: ${failure.reason}, ${failure.at})`;
 
+/** Clients can invent hosts below a wildcard: this many have alerts of their own, so that they displace no others. */
+const MAX_FAILING = 5;
+
 /** There is already an alert for a site without any target. */
 function* failingAlerts({ failing, pools }: Situation): Generator<Alert> {
   const down = new Set(pools.flatMap(({ domain, targets, out }) => (out.length === targets ? [domain] : [])));
-  for (const site of failing) if (!down.has(site.domain)) yield failingAlert(site);
+  const below = new Map<string, { count: number; requests: number; failed: number }>();
+  for (const site of failing) {
+    const { domain, pattern, requests, failed } = site;
+    if (down.has(domain) || down.has(pattern)) continue;
+    const others = below.get(pattern) ?? { count: -MAX_FAILING, requests: 0, failed: 0 };
+    if (domain !== pattern) below.set(pattern, others);
+    if (domain === pattern || ++others.count <= 0) yield failingAlert(site);
+    else [others.requests, others.failed] = [others.requests + requests, others.failed + failed];
+  }
+  for (const [pattern, others] of below) if (others.count > 0) yield failingBelowAlert(pattern, others);
 }
+
+const failingBelowAlert = (pattern: string, { count, requests, failed }: { count: number; requests: number; failed: number }): Alert =>
+  alert(
+    failed > requests / 2 ? 'error' : 'warning',
+    'server_errors',
+    pattern,
+    `${failed} of ${requests} requests to ${count} more hosts of ${pattern} were answered with 5xx in the last five minutes`,
+    'Look at the log of the service; the dashboard and GET /analytics list the hosts with their responses.',
+    { domain: pattern },
+  );
 
 const failingAlert = ({ domain, requests, failed }: FailingSite): Alert =>
   alert(

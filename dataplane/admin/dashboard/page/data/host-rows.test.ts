@@ -38,7 +38,9 @@ test('a host has its worst alert, and is not called fine if there are more alert
 
 test('what is wrong with a wildcard is wrong with the hosts that it serves', () => {
   const alerts = [alert('*.x.test', 'down')];
-  assert.equal(wrong('a.x.test', alerts, { hosts: [{ ...live('a.x.test'), pattern: '*.x.test' }] }), 'down');
+  const hosts = [{ ...live('a.x.test'), pattern: '*.x.test' }];
+  assert.equal(wrong('a.x.test', alerts, { hosts }), 'down');
+  assert.equal(wrong('a.x.test', [{ ...alert('*.x.test', 'some fail'), code: 'server_errors' }], { hosts }), null, 'it may be another one');
   assert.equal(wrong('a.x.test', alerts), '', 'it has a route of its own');
   assert.equal(wrong('a.x.test', alerts, { hosts: [] }), null, 'it may have one');
   assert.equal(wrong('a.b.x.test', alerts, { hosts: [] }), '');

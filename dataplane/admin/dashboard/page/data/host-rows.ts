@@ -1,4 +1,4 @@
-import type { HostNow, Overview } from '../../../../../shared/wire/dashboard.ts';
+import type { Alert, HostNow, Overview } from '../../../../../shared/wire/dashboard.ts';
 import type { History } from '../../../../../shared/wire/history.ts';
 
 /** The history lists this many hosts; with more, nothing is known of the others. */
@@ -37,14 +37,18 @@ export function hostRowsOf(overview: Now, history: Hosts): HostRow[] {
 
 /** Finds the worst alert of a host; empty if there is none, null if that is not known. */
 function worstAlerts({ alerts, alert_count }: Now): (domain: string, live: HostNow | undefined) => string | null {
-  const worst = new Map<string | null, string>();
-  for (const { severity, domain, message } of alerts) if (severity !== 'advice' && !worst.has(domain)) worst.set(domain, message);
+  const worst = new Map<string | null, Alert>();
+  for (const alert of alerts) if (alert.severity !== 'advice' && !worst.has(alert.domain)) worst.set(alert.domain, alert);
   // Only the worst are listed, so if advice is, everything else is.
   const others = alert_count > alerts.length && alerts.at(-1)?.severity !== 'advice' ? null : '';
   return (domain, live) => {
     const own = worst.get(domain);
-    if (own !== undefined) return own;
-    if (live !== undefined) return worst.get(live.pattern ?? domain) ?? others;
+    if (own !== undefined) return own.message;
+    if (live !== undefined) {
+      const shared = worst.get(live.pattern ?? domain);
+      // It is about some hosts of the wildcard.
+      return shared?.code === 'server_errors' ? null : (shared?.message ?? others);
+    }
     // It may have a route of its own.
     return worst.has(domain.replace(/^[^.]*/, '*')) || worst.has('*') ? null : others;
   };

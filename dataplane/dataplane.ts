@@ -345,7 +345,7 @@ async function endServing(
 ): Promise<void> {
   const { drainTimeoutMs } = live.settings;
   draining(drainTimeoutMs);
-  readiness.drain();
+  if (ending === 'shutdown') readiness.drain();
   log.info({ within: drainTimeoutMs }, 'draining');
   health.stop();
   keySets.stop();

@@ -55,6 +55,13 @@ export class Resolver {
     then(null, turn(known));
   }
 
+  /** The last answer, which is renewed if it is due; null for none. */
+  latest(host: string): readonly string[] | null {
+    const known = this.known.get(host);
+    if (known !== undefined && this.clock.monotonic() >= known.until) this.refresh(host, null);
+    return known?.addresses ?? null;
+  }
+
   /** Expires an answer whose address did not accept a connection: the name is resolved again before the next connection. */
   forget(host: string): void {
     const known = this.known.get(host);
@@ -69,9 +76,9 @@ export class Resolver {
     }
     const waiting = then === null ? [] : [then];
     this.pending.set(host, waiting);
-    const cancelWait = then === null ? null : this.clock.after(WAIT_MS, () => this.proceed(host, waiting));
+    const cancelWait = this.clock.after(WAIT_MS, () => this.proceed(host, waiting));
     this.lookUp(host, (error, addresses) => {
-      cancelWait?.();
+      cancelWait();
       this.pending.delete(host);
       const known = error === null ? this.learn(host, addresses) : this.keep(host, error);
       for (const answer of waiting) known === null ? answer(error, []) : answer(null, turn(known));

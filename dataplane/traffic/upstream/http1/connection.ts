@@ -31,7 +31,7 @@ const STATE = { connecting: 0, idle: 1, head: 2, length: 3, chunked: 4, untilClo
 export class UpstreamConnection implements Attempt, DirectReader {
   private readonly endpoint: Endpoint;
   private readonly owner: ConnectionOwner<UpstreamConnection>;
-  private socket: Socket | null = null;
+  socket: Socket | null = null;
   private direct: DirectSocket | null = null;
   private intake: Intake | null = null;
   private writer: RequestWriter | null = null;

@@ -7,6 +7,7 @@ import { attemptFailed } from '../../exchange/later.ts';
 import type { TargetChannel } from '../target/channel.ts';
 import type { Endpoint } from '../target/endpoint.ts';
 import { IDLE_MS, IdleLimit } from '../target/idle-limit.ts';
+import type { LastAddresses } from '../target/last-addresses.ts';
 import { UNREAD_MS, WaitingRoom } from '../target/waiting-room.ts';
 import { UpstreamConnection } from './connection.ts';
 
@@ -32,6 +33,8 @@ export class Http1Connections implements TargetChannel {
   /** Those still connecting whose request was cancelled: the next request takes the newest. */
   private readonly unclaimed: UpstreamConnection[] = [];
   private readonly limit = new IdleLimit();
+  /** Those that are closed once their response is complete, because their target has moved; null if there has never been one. */
+  private leaving: WeakSet<UpstreamConnection> | null = null;
   /** The connection that is kept unused to see whether its target closes it. */
   private idleProbe: UpstreamConnection | null = null;
   private readonly maxConnections: number;
@@ -144,6 +147,7 @@ export class Http1Connections implements TargetChannel {
 
   /** It can serve another. */
   release(connection: UpstreamConnection, keepAliveSeconds: number, now = this.endpoint.tools.clock.monotonic()): void {
+    if (this.leaving?.has(connection)) return connection.destroy();
     const { boundTo } = connection;
     const next = boundTo === null ? this.waiting.next() : null;
     if (next !== null) return sendGuarded(connection, next);
@@ -185,6 +189,16 @@ export class Http1Connections implements TargetChannel {
   dropIdle(): void {
     for (const connection of [...this.idle.splice(0), ...this.bound.values(), ...this.unclaimed.splice(0)]) connection.destroy();
     this.idleProbe?.destroy();
+  }
+
+  keepTo(addresses: LastAddresses): void {
+    for (const connection of [...this.open.keys()]) {
+      const address = connection.socket?.remoteAddress;
+      if (address === undefined || addresses.has(address)) continue;
+      this.leaving ??= new WeakSet();
+      this.leaving.add(connection);
+      if (connection.isIdle) connection.destroy();
+    }
   }
 
   collectRetryable(elsewhere: (x: Exchange) => boolean, recalled: Exchange[]): void {

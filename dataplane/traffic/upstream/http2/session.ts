@@ -39,7 +39,7 @@ export class UpstreamSession implements StreamOwner, SessionOwner, DirectReader 
   private readonly owner: UpstreamSessionOwner<UpstreamSession>;
   private readonly streams = new TurnoverMap<number, UpstreamStream>();
   private state: 'connecting' | 'open' | 'draining' | 'closed' = 'connecting';
-  private socket: Socket | null = null;
+  socket: Socket | null = null;
   private direct: DirectSocket | null = null;
   private intake: Intake | null = null;
   private readonly buffers = new ReadBuffer();

@@ -3,6 +3,7 @@ import type { Failure } from '../../exchange/failure.ts';
 import { guard, guardExchange } from '../../exchange/faults.ts';
 import type { TargetChannel } from '../target/channel.ts';
 import type { Endpoint } from '../target/endpoint.ts';
+import type { LastAddresses } from '../target/last-addresses.ts';
 import { UNREAD_MS, WaitingRoom } from '../target/waiting-room.ts';
 import { UpstreamSession } from './session.ts';
 import { MAX_STREAMS } from './session-room.ts';
@@ -56,6 +57,15 @@ export class Http2Sessions implements TargetChannel {
 
   dropIdle(): void {
     for (const session of [...this.open]) session.retire();
+  }
+
+  /** As many as may be open besides those that serve. */
+  keepTo(addresses: LastAddresses): void {
+    for (const session of this.established) {
+      if (this.open.size >= MAX_SESSIONS) return;
+      const address = session.socket?.remoteAddress;
+      if (address !== undefined && !addresses.has(address)) guard(session, session.leave);
+    }
   }
 
   collectRetryable(elsewhere: (x: Exchange) => boolean, recalled: Exchange[]): void {

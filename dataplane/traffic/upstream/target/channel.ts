@@ -1,4 +1,5 @@
 import type { Exchange } from '../../exchange/exchange.ts';
+import type { LastAddresses } from './last-addresses.ts';
 
 /** How requests get from one worker to one target: over HTTP/1.1 connections or HTTP/2 sessions. */
 export interface TargetChannel {
@@ -10,6 +11,8 @@ export interface TargetChannel {
   sendFresh(x: Exchange): void;
   /** Closes idle connections. */
   dropIdle(): void;
+  /** Those to other addresses get no further requests. */
+  keepTo(addresses: LastAddresses): void;
   /** Adds those requests that wait for their response, may be sent again, and are accepted by `elsewhere`. */
   collectRetryable(elsewhere: (x: Exchange) => boolean, recalled: Exchange[]): void;
   /**

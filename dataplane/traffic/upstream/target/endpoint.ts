@@ -1,3 +1,4 @@
+import { isIP } from 'node:net';
 import type { Clock } from '../../../../shared/runtime/clock.ts';
 import type { Log } from '../../../../shared/runtime/log/log.ts';
 import type { Resolver } from '../../../../shared/upstreams/resolver.ts';
@@ -11,6 +12,7 @@ import type { TargetChange } from '../../protocol.ts';
 import { ErrorRate } from '../health/error-rate.ts';
 import { UpgradeHealth } from '../health/upgrade-health.ts';
 import type { TargetChannel } from './channel.ts';
+import { LastAddresses } from './last-addresses.ts';
 import { limitsFor } from './limits.ts';
 import type { Transport } from './transport.ts';
 
@@ -119,6 +121,9 @@ export class Endpoint implements TargetName {
   /** What it has saved up for its next request during a slow start. */
   private credit = 0;
   private readonly channel: TargetChannel;
+  /** Whether its host is a name, and the addresses of that. */
+  private readonly isNamed: boolean;
+  private readonly addresses = new LastAddresses();
   private readonly onWake: (endpoint: Endpoint) => void;
 
   /**
@@ -137,6 +142,7 @@ export class Endpoint implements TargetName {
     this.address = address;
     this.host = host;
     this.port = Number(port);
+    this.isNamed = path === null && isIP(host) === 0;
     this.serverName = serverName;
     this.id = id;
     this.transport = transport;
@@ -349,10 +355,19 @@ export class Endpoint implements TargetName {
     return recalled.filter((x) => x.status === 0);
   }
 
+  /** A connection that is used all the time would stay at an address that its name no longer has for as long as anything listens there. */
+  private followName(now: number): void {
+    const newest = this.tools.resolver.latest(this.host);
+    if (newest === null) return;
+    this.addresses.note(newest, now);
+    if (!this.addresses.haveStayed) this.channel.keepTo(this.addresses);
+  }
+
   /** Enforces the time limits of all its connections. @returns whether the endpoint may be forgotten. */
   sweep(now: number): boolean {
     if (this.lacksPlaces) this.channel.makeRoom(now);
     const busy = this.channel.sweep(now);
+    if (busy && this.isNamed) this.followName(now);
     if (busy) this.tools.targets.used(this.ledgerSlot, this.tools.clock.now());
     return !busy && now - this.lastUse > FORGET_MS;
   }

@@ -255,6 +255,14 @@ describe('an authority', async () => {
     }
   });
 
+  test('that rejects a request without a word is reported with the status', async () => {
+    for (const path of ['/order', '/authorization']) {
+      assert.equal((await failureWith(path, { status: 403 })).message, 'shop.test: the certificate authority answers 403 and no more');
+      server.overrides.clear();
+    }
+    assert.match((await failureWith('/dir', { status: 403 })).message, /returned error 403/);
+  });
+
   test('that explains a failure at length is cut short', async () => {
     const detail = 'no '.repeat(100_000);
     const body = { type: 'urn:ietf:params:acme:error:rejectedIdentifier', detail };

@@ -88,6 +88,8 @@ function answerOrThrow(error: unknown): unknown {
       `the certificate authority is not working: it answers ${answer.status}${detail ? ` (${detail})` : ''}`,
       retryAfter,
     );
+  // The library would report it with an empty message: a firewall in front of the authority answers like this.
+  if (!answer.data) return { ...answer, data: { detail: `the certificate authority answers ${answer.status} and no more` } };
   // The library retries with a fresh nonce, up to five times (RFC 8555 6.5).
   if (problem === null || problem === 'badNonce') return answer;
   throw new ProblemError(problem, detail ?? problem, answer.data?.instance);

@@ -4,7 +4,7 @@ import { readTemplate } from '../../config-file/placeholder.ts';
 import { quote } from '../../config-file/quote.ts';
 import type { Word } from '../../config-file/word.ts';
 import { HEADER_NAME, HEADER_VALUE, isFramingHeader, LONGEST_HEADER_NAME, LONGEST_HEADER_VALUE } from '../../response-header.ts';
-import { parseStatusOrClass, type StatusOrClass } from '../../values/status.ts';
+import { compileStatuses, parseStatusOrClass, type StatusOrClass } from '../../values/status.ts';
 import { FILE_WORDS, isFileLine, readFileLines } from './file-lines.ts';
 
 /** Most `handle_errors` of a block, most statuses of each, and most headers of each. */
@@ -52,9 +52,23 @@ export const handleErrorsDirective: Grammar<{ handle_errors?: Page[] | undefined
       report.error(name, `handle_errors has no page: write respond <text>, page <file> or file_server`);
     const { handle_errors: pages = [] } = part;
     if (pages.length === MAX_PAGES) return report.error(name, `a block has at most ${MAX_PAGES} handle_errors`);
+    // An imported one may be for sites that have none of their own.
+    if (!name.from && isNeverUsed(page, pages))
+      report.warn(name, 'this handle_errors is never used: others for its statuses come before it; move it up');
     part.handle_errors = [...pages, page];
   },
 };
+
+const ERRORS: readonly StatusOrClass[] = ['4xx', '5xx'];
+
+/** Whether the pages before this one are for all of its statuses. Those without `intercept` leave the errors of upstreams to it. */
+function isNeverUsed({ statuses = [...ERRORS], intercept }: Page, before: readonly Page[]): boolean {
+  const first = before.filter((page) => page.intercept || !intercept);
+  const isTaken = compileStatuses(first.flatMap((page) => page.statuses ?? ERRORS));
+  const isFor = compileStatuses(statuses);
+  for (let status = 400; status < 600; status++) if (isFor(status) && !isTaken(status)) return false;
+  return true;
+}
 
 function readLine(
   { name, args, block }: Directive,

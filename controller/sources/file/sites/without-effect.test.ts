@@ -60,3 +60,23 @@ test('error pages with which a client could choose any file that is served cause
   assert.deepEqual(warned('rewrite /{host}.html', 'a.test, *.b.test'), []);
   assert.match(warned('rewrite /{host}{path}').join('\n'), /never shows/);
 });
+
+test('an error page is a warning if those before it are for all of its statuses', () => {
+  const pageFor = (statuses: string, more = '') => `handle_errors ${statuses} {\nrespond "x"${more}\n}\n`;
+  const of = (...pages: string[]) => warnings(`a.test {\nreverse_proxy 10.0.0.1:80\n${pages.join('')}}\n`);
+  const unused = [/^Sluicefile:\d+:1: this handle_errors is never used: others for its statuses come before it; move it up$/];
+  for (const [pages, expected] of [
+    [[pageFor(''), pageFor('500')], unused],
+    [[pageFor('404 5xx'), pageFor('503')], unused],
+    [[pageFor('4xx'), pageFor('5xx'), pageFor('')], unused],
+    [[pageFor('404'), pageFor('4xx'), pageFor('')], []],
+    [[pageFor(''), pageFor('500', '\nintercept')], []],
+    [[pageFor('', '\nintercept'), pageFor('500', '\nintercept')], unused],
+  ] as const) {
+    const found = of(...pages);
+    assert.equal(found.length, expected.length, pages.join(''));
+    for (const [at, warning] of found.entries()) assert.match(warning, expected[at] ?? /^$/);
+  }
+  const imported = `(errors) {\n${pageFor('404')}}\na.test {\nreverse_proxy 10.0.0.1:80\n${pageFor('')}import errors\n}\n`;
+  assert.deepEqual(warnings(imported), []);
+});

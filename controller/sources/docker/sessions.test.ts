@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { getEventListeners } from 'node:events';
 import { type TestContext, test } from 'node:test';
+import { setTimeout as wait } from 'node:timers/promises';
 import { type Clock, systemClock } from '../../../shared/runtime/clock.ts';
 import type { Snapshot } from '../source.ts';
 import { ANSWER_MS } from './engine/engine.ts';
@@ -80,4 +81,24 @@ test('the events of a Podman whose clock is hours behind, or is set back, take e
   await next('a.example=healthy');
   engine.run(app(2, 'b.example'));
   await next('a.example=healthy b.example=healthy');
+});
+
+test('an engine that is reached and forbids all requests is asked less and less often', async (t) => {
+  let longest = 0;
+  const hurried: Clock = {
+    ...systemClock,
+    after: (ms, task) => {
+      if ([20, 250, 500, 1_000].includes(ms) || ms >= 5_000) return systemClock.after(ms, task);
+      longest = Math.max(longest, ms);
+      return systemClock.after(0, task);
+    },
+  };
+  const { engine } = await started(t, hurried);
+  engine.intercept = (_path, response) => {
+    response.statusCode = 403;
+    response.end('{}');
+    return true;
+  };
+  engine.cutStreams();
+  while (longest < 2_500) await wait(5);
 });

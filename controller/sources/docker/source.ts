@@ -125,7 +125,8 @@ class DockerSource implements Source {
         if (!(error instanceof EngineFailure)) throw error;
         if (clock.monotonic() - began >= LASTING_MS) backoff.reset();
         this.failed(error);
-        await sleep(clock, error.isUnreached ? UNREACHED_RETRY_MS : backoff.next(), signal);
+        // Each attempt that is forbidden may be a line in the log of a proxy.
+        await sleep(clock, isAway(error) ? UNREACHED_RETRY_MS : backoff.next(), signal);
       }
     }
     this.ended();
@@ -166,7 +167,8 @@ class DockerSource implements Source {
     this.publish(!wasListed && this.listing !== undefined);
   }
 
-  private failed({ message, isUnreached, isForbidden }: EngineFailure): void {
+  private failed(error: EngineFailure): void {
+    const { message } = error;
     const { engineState: before } = this;
     if (before.kind !== 'away' || before.failure.errors[0] !== message) {
       this.options.log.warn({ engine: this.engine.where, reason: message }, 'containers cannot be listed; routes stay, trying again');
@@ -174,7 +176,7 @@ class DockerSource implements Source {
       this.engineState = { kind: 'away', failure };
       this.emit?.(failure);
     }
-    if (isUnreached && !isForbidden) this.leaveOutStopping();
+    if (isAway(error)) this.leaveOutStopping();
   }
 
   private mute(): void {
@@ -262,6 +264,9 @@ class DockerSource implements Source {
     return reach.kind === 'networks' && reach.dataplanes.has(id);
   }
 }
+
+/** Whether nothing responds, and not a proxy in its place. */
+const isAway = ({ isUnreached, isForbidden }: EngineFailure): boolean => isUnreached && !isForbidden;
 
 const notInspected = (container: UnreadableContainer): UndatedProblem => ({
   source: DOCKER_SOURCE,

@@ -121,13 +121,14 @@ export function connectTo(
       fail(connectFailure(cause));
     });
     fresh.once('error', lost);
-    fresh.once(serverName === null ? 'connect' : 'secureConnect', () => {
+    const connected = guarded({ onFault }, () => {
       if (endpoint.isGone) return fail(FAILURE.noTarget);
       if (!settle()) return;
       fresh.off('error', lost);
       fresh.once('close', () => tools.faults.step(() => tools.sockets.leaveUpstream()));
       established(fresh);
     });
+    fresh.once(serverName === null ? 'connect' : 'secureConnect', connected);
   };
   guarded({ onFault }, () => tools.resolver.resolve(host, guarded({ onFault }, open)))();
   return () => {

@@ -59,12 +59,15 @@ export class Http2Sessions implements TargetChannel {
     for (const session of [...this.open]) session.retire();
   }
 
-  /** As many as may be open besides those that serve. */
+  /** If long streams keep those that were left before open, no more of them are than may serve. */
   keepTo(addresses: LastAddresses): void {
-    for (const session of this.established) {
-      if (this.open.size >= MAX_SESSIONS) return;
+    const { established } = this;
+    let left = this.open.size - established.length;
+    for (const session of established) {
       const address = session.socket?.remoteAddress;
-      if (address !== undefined && !addresses.has(address)) guard(session, session.leave);
+      if (address === undefined || addresses.has(address)) continue;
+      if (++left > MAX_SESSIONS) return;
+      guard(session, session.leave);
     }
   }
 

@@ -117,3 +117,31 @@ test('requests over HTTP/2 follow the name of their target, too', async () => {
   old.close();
   fresh.close();
 });
+
+test('all sessions over HTTP/2 follow the name of their target, also as many as a target may have', async () => {
+  const waiting: ServerHttp2Stream[] = [];
+  const answer = (stream: ServerHttp2Stream, address: string): void => {
+    stream.respond({ ':status': 200 });
+    stream.end(address);
+  };
+  const settings = { maxConcurrentStreams: 1 };
+  const old = createServer({ settings }).on('stream', (stream: ServerHttp2Stream) => waiting.push(stream));
+  const fresh = createServer({ settings }).on('stream', (stream: ServerHttp2Stream) => answer(stream, NEW));
+  await new Promise<void>((resolve) => old.listen(0, OLD, resolve));
+  const { port } = old.address() as AddressInfo;
+  await new Promise<void>((resolve) => fresh.listen(port, NEW, resolve));
+  addresses = [OLD];
+  using proxy = await ProxyFixture.start([{ ...site('a.test', { address: `app.test:${port}` }), transport: { protocol: 'h2c' } }]);
+  const requests = Array.from({ length: 8 }, () => proxy.request(get('/', 'Content-Type: application/grpc\r\n')));
+  await eventually('a session for each', () => waiting.length === 8);
+  addresses = [NEW];
+  for (let second = 0; second < 100; second += 2) {
+    proxy.clock.pass(2_000);
+    await whenRead();
+  }
+  assert.equal((await proxy.request(get())).body, NEW);
+  for (const stream of waiting) answer(stream, OLD);
+  assert.deepEqual(new Set((await Promise.all(requests)).map(({ body }) => body)), new Set([OLD]));
+  old.close();
+  fresh.close();
+});

@@ -24,3 +24,10 @@ test('a port that a worker can’t open is named with its flag; if it is not kno
   );
   await listenOnPorts(PORTS, () => Promise.resolve());
 });
+
+test('if no descriptor is left, another port is not suggested', async () => {
+  await assert.rejects(
+    failing(new ListenError('EMFILE', 'listen EMFILE: too many open files :::80', 80)),
+    new UsageError("sluice dataplane: can't listen on 80: the file descriptors are used up; raise the limit of open files (ulimit -n)"),
+  );
+});

@@ -26,7 +26,8 @@ export async function listenOrUsageError(flag: string, open: () => Promise<unkno
     await open();
   } catch (error) {
     const port = typeof what === 'number' ? what : Number(splitAddress(what).port);
-    throw new UsageError(`${NAME} dataplane: can't listen on ${what}: ${listenReason(error, port)}; name another with ${flag}`);
+    const advice = isOutOfDescriptors(error) ? '' : `; name another with ${flag}`;
+    throw new UsageError(`${NAME} dataplane: can't listen on ${what}: ${listenReason(error, port)}${advice}`);
   }
 }
 
@@ -42,9 +43,16 @@ export async function withListenReason(port: number | null, open: () => Promise<
 /** Why something can't listen. `port` null: it is not known. */
 export function listenReason(error: unknown, port: number | null): string {
   if (error instanceof UnusableSocketError) return error.message;
-  const code = error instanceof ListenError ? error.code : error instanceof Error && 'code' in error ? error.code : '';
+  const code = codeOf(error);
+  if (isOutOfDescriptors(error)) return 'the file descriptors are used up; raise the limit of open files (ulimit -n)';
   if (code === 'EADDRINUSE') return inUse(port ?? 0);
   if (code === 'EACCES') return 'permission denied (ports below 1024 need root or CAP_NET_BIND_SERVICE)';
   if (code === 'EADDRNOTAVAIL') return 'this machine does not have that address';
   return error instanceof Error ? error.message : String(error);
 }
+
+const codeOf = (error: unknown): unknown =>
+  error instanceof ListenError ? error.code : error instanceof Error && 'code' in error ? error.code : '';
+
+/** Another address would not help. */
+const isOutOfDescriptors = (error: unknown): boolean => ['EMFILE', 'ENFILE'].includes(String(codeOf(error)));

@@ -9,40 +9,54 @@ import { type Candidate, STANDING, standingOf } from './candidate.ts';
  */
 export class LeastInFlight implements Balancer {
   private readonly candidates: readonly Candidate[];
-  /** What each has saved up for its next turn. */
+  /** Whether all have the same weight. */
+  private readonly isEven: boolean;
+  /** The place behind the one that was chosen last: of equal ones with the same weight, the next in the list is chosen. */
+  private next = 0;
+  /** What each has saved up for its next turn, if weights differ. */
   private readonly credits: number[];
-  /** The places of the equal ones, only used within `pick`. */
+  /** The places of the equal ones, only used within `pick`, if weights differ. */
   private readonly equal: number[] = [];
 
   constructor(candidates: readonly Candidate[]) {
     this.candidates = candidates;
+    this.isEven = candidates.every(({ weight }) => weight === candidates[0]?.weight);
     this.credits = candidates.map(() => 0);
   }
 
   pick(x: Exchange, now: number): Endpoint | null {
-    const { candidates, equal } = this;
-    equal.length = 0;
+    const { candidates, isEven, equal } = this;
+    const count = candidates.length;
+    let best = -1;
     let bestStanding: number = STANDING.out;
     let lowest = Number.POSITIVE_INFINITY;
-    for (let at = 0; at < candidates.length; at++) {
+    for (let step = 0; step < count; step++) {
+      const at = (this.next + step) % count;
       const candidate = candidates[at] as Candidate;
       const standing = standingOf(candidate, now, x);
       if (standing === STANDING.out || standing < bestStanding) continue;
       const load = candidate.endpoint.inFlight / candidate.weight;
-      if (standing === bestStanding && load > lowest) continue;
-      if (standing > bestStanding || load < lowest) equal.length = 0;
+      if (standing === bestStanding && load >= lowest) {
+        if (!isEven && load === lowest) equal.push(at);
+        continue;
+      }
+      best = at;
       bestStanding = standing;
       lowest = load;
+      if (isEven) continue;
+      equal.length = 0;
       equal.push(at);
     }
-    return equal.length === 0 ? null : (candidates[this.turn()] as Candidate).endpoint;
+    if (best === -1) return null;
+    if (!isEven && equal.length > 1) best = this.turn();
+    this.next = (best + 1) % count;
+    return (candidates[best] as Candidate).endpoint;
   }
 
   /** Smooth weighted round robin among the equal ones. @returns the place of the one whose turn it is. */
   private turn(): number {
     const { candidates, credits, equal } = this;
     let best = equal[0] as number;
-    if (equal.length === 1) return best;
     let total = 0;
     for (const at of equal) {
       const { weight } = candidates[at] as Candidate;

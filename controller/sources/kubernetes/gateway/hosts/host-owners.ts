@@ -90,8 +90,13 @@ export function ownListeners(name: Hostname, rules: HostRules, places: readonly 
   }
   const isOwn = listenersOfRoute(name, rules, oldest);
   const own = all.filter(isOwn).map(({ owner }) => owner);
+  if (named === undefined) return isOwn;
+  const isOlder = (one: { readonly meta: Meta }): boolean => byAge(one, named.owner) < 0;
+  // Anyone may attach a route for a wildcard to a Gateway for all namespaces, so one of others must have been there before too.
+  const { meta } = oldest.route;
+  const isForeignLater = oldest.rank > 0 && !isOlder(oldest.route) && !own.some((one) => one.meta.namespace === meta.namespace);
   const rivals = oldest.rank === 0 ? [...own, oldest.route] : own;
-  if (named === undefined || rivals.some((one) => byAge(one, named.owner) < 0)) return isOwn;
+  if (!isForeignLater && rivals.some(isOlder)) return isOwn;
   const { namespace } = named.owner.meta;
   const isRouteOfNamespace = oldest.rank === 0 && own.some(({ meta }) => meta.namespace === namespace);
   return isRouteOfNamespace ? isOwn : ({ owner }) => owner.meta.namespace === namespace;

@@ -141,6 +141,14 @@ test('a route of another namespace for a wildcard takes no certificate from a ho
   assert.equal(tlsAt(443, named, other, ingress('shop'), wild).requires, null);
 });
 
+test('a younger route for a wildcard at an older Gateway for every host takes no host from a listener that names it', () => {
+  const infra = requiring(8_443, gateway('infra', listener('HTTPS', 8_443)));
+  const [shop, wild] = [gateway('shop', listener('HTTPS', 443, 'a.test')), routeOf('odd', 'infra/g1', ['*.test'])];
+  const found = tlsAt(8_443, infra, shop, ingress('shop'), wild);
+  assert.deepEqual([found.presents, found.requires], ['shop', null]);
+  assert.equal(tlsAt(8_443, infra, wild, shop, ingress('shop')).requires, 'infra', 'an older one does');
+});
+
 test('a host keeps the certificate of its own listener for its wildcard beside a younger Gateway of another namespace', () => {
   const own = gateway('shop', listener('HTTPS', 443, '*.test'), listener('HTTP', 80, 'a.test'));
   const odd = gateway('odd', listener('HTTPS', 443, 'a.test'));

@@ -3,11 +3,11 @@ import { execFile } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { after, before, describe, test } from 'node:test';
 import { promisify } from 'node:util';
+import { until } from '../../shared/runtime/testing/until.ts';
 import { missing } from '../components.ts';
 import { Folder } from '../testing/dataplane.ts';
 import { Pair } from '../testing/pair.ts';
 import { freePort } from '../testing/ports.ts';
-import { until } from '../testing/until.ts';
 import { Upstream } from '../testing/upstream.ts';
 import { Pebble } from './testing/pebble.ts';
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
+import { until } from '../../shared/runtime/testing/until.ts';
 import { missing } from '../components.ts';
-import { until } from '../testing/until.ts';
 import { Upstream } from '../testing/upstream.ts';
 import type { Pebble } from './testing/pebble.ts';
 import { RenewalFront } from './testing/renewal-front.ts';

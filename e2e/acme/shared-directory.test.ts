@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { readdirSync } from 'node:fs';
 import { test } from 'node:test';
+import { until } from '../../shared/runtime/testing/until.ts';
 import { missing } from '../components.ts';
 import { Dataplane, frame, NDJSON } from '../testing/dataplane.ts';
 import { freePort } from '../testing/ports.ts';
-import { until } from '../testing/until.ts';
 import { Upstream } from '../testing/upstream.ts';
 import type { Pebble } from './testing/pebble.ts';
 import { Scene } from './testing/scene.ts';

@@ -3,11 +3,11 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { makePair } from '../../shared/certificates/testing/pairs.ts';
+import { until } from '../../shared/runtime/testing/until.ts';
 import { missing } from '../components.ts';
 import { Folder, TOKEN } from '../testing/dataplane.ts';
 import { freePort } from '../testing/ports.ts';
 import { REPOSITORY, run } from '../testing/process.ts';
-import { until } from '../testing/until.ts';
 import { ADDRESS, RemoteScene } from './remote/scene.ts';
 import { noTwoMachines, UNCERTIFIED } from './remote/two-machines.ts';
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { until } from '../../shared/runtime/testing/until.ts';
 import { Controller } from '../testing/controller.ts';
 import { Dataplane, Folder } from '../testing/dataplane.ts';
-import { until } from '../testing/until.ts';
 
 const site = (domain: string, word: string): string => `${domain} {\n  respond "${word}"\n}\n`;
 

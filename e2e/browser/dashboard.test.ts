@@ -4,11 +4,11 @@ import { createRequire } from 'node:module';
 import { after, before, describe, test } from 'node:test';
 import type { Page, Route } from 'playwright-core';
 import { bytes, count, duration, percent } from '../../dataplane/admin/dashboard/page/data/format.ts';
+import { until } from '../../shared/runtime/testing/until.ts';
 import type { History, HistoryCounts } from '../../shared/wire/history.ts';
 import { Folder } from '../testing/dataplane.ts';
 import { childrenOf, Pair } from '../testing/pair.ts';
 import { freePort } from '../testing/ports.ts';
-import { until } from '../testing/until.ts';
 import { Upstream } from '../testing/upstream.ts';
 import { Browser, missingBrowser } from './browser.ts';
 

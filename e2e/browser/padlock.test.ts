@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
+import { until } from '../../shared/runtime/testing/until.ts';
 import { Dataplane, Folder } from '../testing/dataplane.ts';
 import { freePort } from '../testing/ports.ts';
-import { until } from '../testing/until.ts';
 import { Upstream } from '../testing/upstream.ts';
 import { Browser, missingBrowser, pageProtocol } from './browser.ts';
 

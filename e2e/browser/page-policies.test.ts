@@ -7,8 +7,8 @@ import type { ConsoleMessage, Page, Response } from 'playwright-core';
 import { vitalsScript } from '../../dataplane/traffic/respond/beacon/script.ts';
 import { SecureFixture } from '../../dataplane/traffic/testing/proxy/secure-proxy.ts';
 import { ProxyFixture, site } from '../../dataplane/traffic/testing/proxy/test-proxy.ts';
+import { until } from '../../shared/runtime/testing/until.ts';
 import { Folder } from '../testing/dataplane.ts';
-import { until } from '../testing/until.ts';
 import { Browser, missingBrowser } from './browser.ts';
 
 const [SCRIPT_PATH, REPORT_PATH] = ['/.sluice/vitals.js', '/.sluice/vitals'];

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
+import { until } from '../../shared/runtime/testing/until.ts';
 import type { AnalyticsSnapshot } from '../../shared/wire/analytics.ts';
 import { Dataplane, Folder } from '../testing/dataplane.ts';
-import { until } from '../testing/until.ts';
 import { Upstream } from '../testing/upstream.ts';
 import { Browser, missingBrowser } from './browser.ts';
 

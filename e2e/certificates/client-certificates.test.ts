@@ -3,10 +3,10 @@ import { execFile } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { after, before, describe, test } from 'node:test';
 import { makePair } from '../../shared/certificates/testing/pairs.ts';
+import { until } from '../../shared/runtime/testing/until.ts';
 import { Folder } from '../testing/dataplane.ts';
 import { Pair } from '../testing/pair.ts';
 import { freePort } from '../testing/ports.ts';
-import { until } from '../testing/until.ts';
 
 const authority = await makePair([], { subject: 'CN=servers', authority: true });
 const servers = await makePair(['open.test', 'staff.test'], { signer: authority.signs });

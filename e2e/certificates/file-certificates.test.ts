@@ -4,6 +4,7 @@ import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { after, before, describe, test } from 'node:test';
 import { connect, type PeerCertificate } from 'node:tls';
 import { type MadePair, makePair } from '../../shared/certificates/testing/pairs.ts';
+import { until } from '../../shared/runtime/testing/until.ts';
 import type { Applied } from '../../shared/wire/apply.ts';
 import type { CertificateRecord } from '../../shared/wire/certificate.ts';
 import { Dataplane, Folder, frame, NDJSON } from '../testing/dataplane.ts';
@@ -11,7 +12,6 @@ import { ask } from '../testing/http.ts';
 import { Pair } from '../testing/pair.ts';
 import { freePort } from '../testing/ports.ts';
 import { run } from '../testing/process.ts';
-import { until } from '../testing/until.ts';
 
 const authority = await makePair([], { subject: 'CN=tests', authority: true });
 const pairFor = (...names: string[]): Promise<MadePair> => makePair(names, { signer: authority.signs });

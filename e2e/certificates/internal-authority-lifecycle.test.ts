@@ -3,12 +3,12 @@ import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { test } from 'node:test';
+import { until } from '../../shared/runtime/testing/until.ts';
 import { type Dataplane, Folder } from '../testing/dataplane.ts';
 import { visit } from '../testing/http.ts';
 import { getSecurely, InternalScene } from '../testing/internal-scene.ts';
 import { Pair } from '../testing/pair.ts';
 import { freePort, usedBy } from '../testing/ports.ts';
-import { until } from '../testing/until.ts';
 
 test('the root is kept across a restart and a takeover, and a posted route has HTTPS with the next handshake', async () => {
   await using scene = await InternalScene.start();

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { until } from '../../shared/runtime/testing/until.ts';
 import type { CertificateRecord } from '../../shared/wire/certificate.ts';
 import { type Dataplane, frame, NDJSON } from '../testing/dataplane.ts';
 import { InternalScene } from '../testing/internal-scene.ts';
-import { until } from '../testing/until.ts';
 
 const certificates = async (dataplane: Dataplane): Promise<CertificateRecord[]> =>
   JSON.parse((await dataplane.admin('GET', '/certificates')).text) as CertificateRecord[];

@@ -4,8 +4,8 @@ import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { test } from 'node:test';
 import { CertificatesFixture } from '../../dataplane/traffic/testing/certificates.ts';
+import { until } from '../../shared/runtime/testing/until.ts';
 import { Dataplane, Folder } from '../testing/dataplane.ts';
-import { until } from '../testing/until.ts';
 
 test('an upstream with a certificate from a private authority is trusted only with NODE_EXTRA_CA_CERTS', async () => {
   using folder = new Folder();

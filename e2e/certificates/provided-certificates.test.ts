@@ -4,10 +4,10 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { connect } from 'node:tls';
 import { CertificatesFixture } from '../../dataplane/traffic/testing/certificates.ts';
+import { until } from '../../shared/runtime/testing/until.ts';
 import { Dataplane, Folder } from '../testing/dataplane.ts';
 import { freePort } from '../testing/ports.ts';
 import { Program, SLUICE } from '../testing/process.ts';
-import { until } from '../testing/until.ts';
 import { Upstream } from '../testing/upstream.ts';
 
 /** The response over TLS for this name. @throws the error that ended the handshake. */

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { CertificatesFixture } from '../../dataplane/traffic/testing/certificates.ts';
+import { until } from '../../shared/runtime/testing/until.ts';
 import { Dataplane, Folder } from '../testing/dataplane.ts';
 import { freePort } from '../testing/ports.ts';
-import { until } from '../testing/until.ts';
 
 test('status, explain and certificates report why sites have no HTTPS and what to do', async () => {
   using folder = new Folder();

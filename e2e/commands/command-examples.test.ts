@@ -4,11 +4,11 @@ import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { COMMANDS } from '../../controller/cli/commands.ts';
 import { COMMAND_EXAMPLES } from '../../shared/command-examples.ts';
+import { until } from '../../shared/runtime/testing/until.ts';
 import { EXAMPLE_OUTCOMES, type ExampleOutcome } from '../reference/command-examples.ts';
 import { Folder } from '../testing/dataplane.ts';
 import { freePort } from '../testing/ports.ts';
 import { Program, REPOSITORY, run, SLUICE } from '../testing/process.ts';
-import { until } from '../testing/until.ts';
 
 const page = readFileSync(join(REPOSITORY, 'docs/reference/command-line.md'), 'utf8');
 const SITE = 'shop.example {\n  respond "open"\n}\n';

@@ -4,10 +4,10 @@ import type { AddressInfo } from 'node:net';
 import { after, before, describe, test } from 'node:test';
 import { isForwarded } from '../../controller/cli/dashboard/forwarded-paths.ts';
 import { ENDPOINTS, VIEWABLE } from '../../dataplane/admin/endpoints/endpoints.ts';
+import { until } from '../../shared/runtime/testing/until.ts';
 import { Browser, missingBrowser } from '../browser/browser.ts';
 import { Dataplane, Folder } from '../testing/dataplane.ts';
 import { Program, SLUICE } from '../testing/process.ts';
-import { until } from '../testing/until.ts';
 import { Upstream } from '../testing/upstream.ts';
 
 /** The responses that a page on another port of this machine, which is the same site to a browser, gets from the dashboard. */

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { after, before, describe, test } from 'node:test';
+import { until } from '../../shared/runtime/testing/until.ts';
 import type { Overview } from '../../shared/wire/dashboard.ts';
 import { Browser, missingBrowser, pageProtocol } from '../browser/browser.ts';
 import { missing } from '../components.ts';
@@ -9,7 +10,6 @@ import { Folder } from '../testing/dataplane.ts';
 import { visit } from '../testing/http.ts';
 import { isFree } from '../testing/ports.ts';
 import { Program } from '../testing/process.ts';
-import { until } from '../testing/until.ts';
 
 const USUAL_PORTS = [8080, 8443, 9101, 9102, 9103, 6190, 6191];
 const LAST_LINE = 'Ctrl-C ends everything.';

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { until } from '../testing/until.ts';
+import { until } from '../../shared/runtime/testing/until.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 

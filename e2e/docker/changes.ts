@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
+import { until } from '../../shared/runtime/testing/until.ts';
 import { ask } from '../testing/http.ts';
-import { until } from '../testing/until.ts';
 import { App } from './testing/app.ts';
 import type { Discovery } from './testing/discovery.ts';
 import type { Engine } from './testing/engine.ts';

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
+import { until } from '../../shared/runtime/testing/until.ts';
 import { missing } from '../components.ts';
 import { type Answer, visit } from '../testing/http.ts';
-import { until } from '../testing/until.ts';
 import { Compose } from './testing/compose.ts';
 import { Engine } from './testing/engine.ts';
 import { IMAGE } from './testing/image/image.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
-import { until } from '../testing/until.ts';
+import { until } from '../../shared/runtime/testing/until.ts';
 import { App } from './testing/app.ts';
 import type { Discovery } from './testing/discovery.ts';
 import type { Engine } from './testing/engine.ts';

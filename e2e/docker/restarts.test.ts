@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { until } from '../testing/until.ts';
+import { until } from '../../shared/runtime/testing/until.ts';
 import { App } from './testing/app.ts';
 import { Discovery } from './testing/discovery.ts';
 import { Engine } from './testing/engine.ts';

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { before, describe, test } from 'node:test';
+import { until } from '../../shared/runtime/testing/until.ts';
 import { Visitors } from '../takeover/visitors.ts';
 import { visit } from '../testing/http.ts';
 import { Program, REPOSITORY } from '../testing/process.ts';
-import { until } from '../testing/until.ts';
 import { Compose } from './testing/compose.ts';
 import type { Engine } from './testing/engine.ts';
 import { importPause, rebuildProduct } from './testing/image/product.ts';

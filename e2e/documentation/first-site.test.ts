@@ -2,13 +2,13 @@ import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { test } from 'node:test';
+import { until } from '../../shared/runtime/testing/until.ts';
 import { missing } from '../components.ts';
 import { checkout } from '../testing/checkout.ts';
 import { Folder } from '../testing/dataplane.ts';
 import { ask } from '../testing/http.ts';
 import { freePort } from '../testing/ports.ts';
 import { Program, REPOSITORY } from '../testing/process.ts';
-import { until } from '../testing/until.ts';
 import { Upstream } from '../testing/upstream.ts';
 
 const dedent = (text: string): string => text.replace(/^ {3}/gm, '');

@@ -16,11 +16,11 @@ import {
 } from 'node:fs';
 import { after, before, describe, test } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
+import { until } from '../../shared/runtime/testing/until.ts';
 import { missing } from '../components.ts';
 import { Dataplane, Folder } from '../testing/dataplane.ts';
 import { childrenOf, familyOf, Pair } from '../testing/pair.ts';
 import { DATAPLANE, Program } from '../testing/process.ts';
-import { until } from '../testing/until.ts';
 
 type Line = {
   status: number;

@@ -3,10 +3,10 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, test } from 'node:test';
+import { until } from '../../shared/runtime/testing/until.ts';
 import type { History } from '../../shared/wire/history.ts';
 import { Dataplane, Folder } from '../testing/dataplane.ts';
 import { RawClient } from '../testing/raw.ts';
-import { until } from '../testing/until.ts';
 import { Upstream } from '../testing/upstream.ts';
 
 const ok = (dataplane: Dataplane, path = '/analytics/a.test/history'): Promise<History> =>

@@ -1,8 +1,8 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
+import { until } from '../../shared/runtime/testing/until.ts';
 import type { Folder } from '../testing/dataplane.ts';
 import { freePort } from '../testing/ports.ts';
 import { Program } from '../testing/process.ts';
-import { until } from '../testing/until.ts';
 
 type Answer<T> = { readonly status: string; readonly data: T; readonly error?: string; readonly warnings?: readonly string[] };
 type ScrapeTarget = { readonly scrapePool: string; readonly health: string; readonly lastError: string };

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { generateKeyPairSync, sign } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { after, before, describe, test } from 'node:test';
+import { until } from '../../shared/runtime/testing/until.ts';
 import { Dataplane, Folder } from '../testing/dataplane.ts';
 import { visitOverHttp2 } from '../testing/http2.ts';
 import { Pair } from '../testing/pair.ts';
-import { until } from '../testing/until.ts';
 import { Upstream } from '../testing/upstream.ts';
 
 describe('policies of a Sluicefile', () => {

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
+import { until } from '../../shared/runtime/testing/until.ts';
 import { Dataplane, Folder, frame, NDJSON } from '../testing/dataplane.ts';
 import type { Answer } from '../testing/http.ts';
-import { until } from '../testing/until.ts';
 
 /** Low enough that a busy machine sends three times as many in a second. */
 const LIMIT = 10;

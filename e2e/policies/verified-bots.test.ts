@@ -4,9 +4,9 @@ import { writeFileSync } from 'node:fs';
 import { connect } from 'node:http2';
 import { test } from 'node:test';
 import { NameServer, type Records } from '../../dataplane/bots/testing/name-server.ts';
+import { until } from '../../shared/runtime/testing/until.ts';
 import { Folder } from '../testing/dataplane.ts';
 import { Pair } from '../testing/pair.ts';
-import { until } from '../testing/until.ts';
 import { Upstream } from '../testing/upstream.ts';
 
 const GOOGLEBOT = 'Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)';

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { request } from 'node:http';
 import { after, before, describe, test } from 'node:test';
+import { until } from '../../shared/runtime/testing/until.ts';
 import { Dataplane, Folder, frame, NDJSON, TOKEN } from '../testing/dataplane.ts';
 import type { Answer } from '../testing/http.ts';
-import { until } from '../testing/until.ts';
 
 const respond = (domain: string, body: string) => ({ domain, upstream: null, respond: { status: 200, body } });
 

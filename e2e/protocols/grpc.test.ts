@@ -4,10 +4,10 @@ import { once } from 'node:events';
 import { after, before, describe, test } from 'node:test';
 import { credentials, ServerCredentials, status } from '@grpc/grpc-js';
 import { CertificatesFixture } from '../../dataplane/traffic/testing/certificates.ts';
+import { until } from '../../shared/runtime/testing/until.ts';
 import { Dataplane, Folder } from '../testing/dataplane.ts';
 import { Greeter, GreeterClient, METHODS } from '../testing/greeter.ts';
 import { freePort } from '../testing/ports.ts';
-import { until } from '../testing/until.ts';
 
 const folder = new Folder();
 const authority = new CertificatesFixture();

@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 import { connect as connectHttp2, type IncomingHttpHeaders } from 'node:http2';
 import { type AddressInfo, createServer } from 'node:net';
 import { after, before, describe, test } from 'node:test';
+import { until } from '../../shared/runtime/testing/until.ts';
 import { Dataplane, Folder, frame, NDJSON, TOKEN } from '../testing/dataplane.ts';
 import { type Answer, visit } from '../testing/http.ts';
 import { getSecurely } from '../testing/internal-scene.ts';
@@ -11,7 +12,6 @@ import { Pair } from '../testing/pair.ts';
 import { freePort, usedBy } from '../testing/ports.ts';
 import { Program, run, SLUICE } from '../testing/process.ts';
 import { RawClient } from '../testing/raw.ts';
-import { until } from '../testing/until.ts';
 import { Upstream } from '../testing/upstream.ts';
 
 const [HTTP, OTHER_HTTP, HTTPS, OTHER_HTTPS] = [await freePort(), await freePort(), await freePort(), await freePort()];

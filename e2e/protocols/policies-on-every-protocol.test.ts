@@ -9,10 +9,10 @@ import { connect as connectTls } from 'node:tls';
 import { hashSync } from 'bcrypt';
 import { POLICIES } from '../../dataplane/traffic/policy/order.ts';
 import { makePair } from '../../shared/certificates/testing/pairs.ts';
+import { until } from '../../shared/runtime/testing/until.ts';
 import { Dataplane, Folder, frame, NDJSON } from '../testing/dataplane.ts';
 import { freePort } from '../testing/ports.ts';
 import { RawClient } from '../testing/raw.ts';
-import { until } from '../testing/until.ts';
 
 /** The result for a client: the status and, in one text, the response header and what the upstream received. */
 type Seen = { readonly status: number; readonly head: string };

@@ -2,12 +2,12 @@ import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { after, before, describe, test } from 'node:test';
+import { until } from '../../shared/runtime/testing/until.ts';
 import { missing, NGINX_STREAM } from '../components.ts';
 import { Dataplane, Folder } from '../testing/dataplane.ts';
 import { freePort } from '../testing/ports.ts';
 import { Program, run } from '../testing/process.ts';
 import { exchange } from '../testing/raw.ts';
-import { until } from '../testing/until.ts';
 import { Upstream } from '../testing/upstream.ts';
 
 /** A client address on loopback that differs from that of the proxy in front. */

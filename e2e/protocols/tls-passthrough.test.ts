@@ -3,10 +3,10 @@ import { once } from 'node:events';
 import { after, test } from 'node:test';
 import { connect, createServer } from 'node:tls';
 import { makePair } from '../../shared/certificates/testing/pairs.ts';
+import { until } from '../../shared/runtime/testing/until.ts';
 import { Folder } from '../testing/dataplane.ts';
 import { Pair } from '../testing/pair.ts';
 import { freePort } from '../testing/ports.ts';
-import { until } from '../testing/until.ts';
 
 /** The answer of the TLS server that is reached with this name, or why there is none. */
 function heard(port: number, servername: string): Promise<string> {

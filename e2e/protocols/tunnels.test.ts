@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { after, before, describe, test } from 'node:test';
+import { until } from '../../shared/runtime/testing/until.ts';
 import { addressOf, chatApp } from '../testing/chat-app.ts';
 import { Dataplane, Folder } from '../testing/dataplane.ts';
-import { until } from '../testing/until.ts';
 
 async function custom(port: number, host: string): Promise<Socket> {
   const socket = connect(port, '127.0.0.1').setEncoding('latin1');

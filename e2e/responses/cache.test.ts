@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { get } from 'node:http';
 import { after, before, describe, test } from 'node:test';
+import { until } from '../../shared/runtime/testing/until.ts';
 import type { Overview } from '../../shared/wire/dashboard.ts';
 import { Folder } from '../testing/dataplane.ts';
 import { Pair } from '../testing/pair.ts';
-import { until } from '../testing/until.ts';
 import { Upstream } from '../testing/upstream.ts';
 
 /** What the dashboard shows now. */

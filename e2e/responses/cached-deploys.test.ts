@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import type { RequestListener } from 'node:http';
 import { test } from 'node:test';
+import { until } from '../../shared/runtime/testing/until.ts';
 import { Folder } from '../testing/dataplane.ts';
 import { Pair } from '../testing/pair.ts';
-import { until } from '../testing/until.ts';
 import { Upstream } from '../testing/upstream.ts';
 
 const DEPLOYS = 5;

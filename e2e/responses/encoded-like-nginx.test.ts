@@ -2,12 +2,12 @@ import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { test } from 'node:test';
+import { until } from '../../shared/runtime/testing/until.ts';
 import { missing } from '../components.ts';
 import { Folder } from '../testing/dataplane.ts';
 import { Pair } from '../testing/pair.ts';
 import { freePort } from '../testing/ports.ts';
 import { Program } from '../testing/process.ts';
-import { until } from '../testing/until.ts';
 import { Upstream } from '../testing/upstream.ts';
 
 const TEXT = 'A line of text that is repeated.\n'.repeat(100);

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { Agent, get } from 'node:http';
 import { test } from 'node:test';
+import { until } from '../../shared/runtime/testing/until.ts';
 import { Dataplane, Folder } from '../testing/dataplane.ts';
 import { ask } from '../testing/http.ts';
-import { until } from '../testing/until.ts';
 
 const VISITORS = 16;
 

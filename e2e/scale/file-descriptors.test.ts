@@ -3,12 +3,12 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { after, before, describe, test } from 'node:test';
+import { until } from '../../shared/runtime/testing/until.ts';
 import { missing } from '../components.ts';
 import { Dataplane, Folder } from '../testing/dataplane.ts';
 import { ask as get } from '../testing/http.ts';
 import { freePort } from '../testing/ports.ts';
 import { RawClient } from '../testing/raw.ts';
-import { until } from '../testing/until.ts';
 import { Upstream } from '../testing/upstream.ts';
 
 const skip = missing('prlimit') ?? (existsSync('/proc/self/fd') ? undefined : 'needs /proc');

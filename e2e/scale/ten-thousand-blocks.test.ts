@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { until } from '../../shared/runtime/testing/until.ts';
 import { Folder } from '../testing/dataplane.ts';
 import { Pair } from '../testing/pair.ts';
 import { run } from '../testing/process.ts';
-import { until } from '../testing/until.ts';
 
 const BLOCKS = 10_000;
 

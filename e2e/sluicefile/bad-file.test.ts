@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
+import { until } from '../../shared/runtime/testing/until.ts';
 import { Folder } from '../testing/dataplane.ts';
 import { ask } from '../testing/http.ts';
 import { Pair } from '../testing/pair.ts';
 import { freePort } from '../testing/ports.ts';
-import { until } from '../testing/until.ts';
 
 const GOOD = 'site.test {\n  respond "good"\n}\n';
 const BAD = 'site.test {\n  respnd "bad"\n}\nnew.test {\n  respond "new"\n}\n';

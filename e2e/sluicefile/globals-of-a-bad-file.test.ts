@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { test } from 'node:test';
+import { until } from '../../shared/runtime/testing/until.ts';
 import { Folder } from '../testing/dataplane.ts';
 import { visit } from '../testing/http.ts';
 import { freePort } from '../testing/ports.ts';
 import { Program, SLUICE } from '../testing/process.ts';
-import { until } from '../testing/until.ts';
 
 test('a first run with an error in a site opens the ports from the globals, and serves once the error is fixed', async () => {
   using folder = new Folder();

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { until } from '../../shared/runtime/testing/until.ts';
 import { Folder } from '../testing/dataplane.ts';
 import { Pair } from '../testing/pair.ts';
-import { until } from '../testing/until.ts';
 
 const site = (body: string): string => `site.test {\n  respond "${body}"\n}\n`;
 const says = (pair: Pair, body: string) => until(`the site to say ${body}`, async () => (await pair.visit('site.test')).text === body);

@@ -2,12 +2,12 @@ import assert from 'node:assert/strict';
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { request } from 'node:http';
 import { after, before, describe, test } from 'node:test';
+import { until } from '../../shared/runtime/testing/until.ts';
 import { Folder } from '../testing/dataplane.ts';
 import { ask } from '../testing/http.ts';
 import { childrenOf, Pair } from '../testing/pair.ts';
 import { freePort } from '../testing/ports.ts';
 import { run } from '../testing/process.ts';
-import { until } from '../testing/until.ts';
 
 const TOKEN = 'not-for-anybodys-eyes-7d1f';
 const LINUX = process.platform === 'linux' ? false : 'reads /proc';

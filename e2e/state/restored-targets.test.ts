@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import { crc32 } from 'node:zlib';
+import { until } from '../../shared/runtime/testing/until.ts';
 import { Dataplane, Folder, frame, NDJSON } from '../testing/dataplane.ts';
 import type { Answer } from '../testing/http.ts';
-import { until } from '../testing/until.ts';
 import { Upstream } from '../testing/upstream.ts';
 
 const DOCKER = { source: 'docker', controller: 'engine' };

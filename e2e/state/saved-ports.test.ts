@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Server } from 'node:net';
 import { test } from 'node:test';
+import { until } from '../../shared/runtime/testing/until.ts';
 import { Dataplane, Folder, TOKEN } from '../testing/dataplane.ts';
 import { ask, visit } from '../testing/http.ts';
 import { freePort, usedBy } from '../testing/ports.ts';
 import { DATAPLANE, Program, run, SLUICE } from '../testing/process.ts';
-import { until } from '../testing/until.ts';
 
 async function taken(): Promise<{ server: Server; port: number }> {
   const server = createServer().listen(0, '127.0.0.1').unref();

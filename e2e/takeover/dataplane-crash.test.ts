@@ -2,12 +2,12 @@ import assert from 'node:assert/strict';
 import { existsSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { runningInstance } from '../../shared/runtime/process/running-instance.ts';
+import { until } from '../../shared/runtime/testing/until.ts';
 import { Dataplane, Folder } from '../testing/dataplane.ts';
 import { visit } from '../testing/http.ts';
 import { familyOf } from '../testing/pair.ts';
 import { freePort } from '../testing/ports.ts';
 import { DATAPLANE, Program, SLUICE } from '../testing/process.ts';
-import { until } from '../testing/until.ts';
 import { Upstream } from '../testing/upstream.ts';
 
 const entry = [SLUICE, 'dataplane'];

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { until } from '../../shared/runtime/testing/until.ts';
 import type { Alert } from '../../shared/wire/dashboard.ts';
 import { Dataplane, Folder, TOKEN } from '../testing/dataplane.ts';
 import { visit } from '../testing/http.ts';
@@ -7,7 +8,6 @@ import { Pair } from '../testing/pair.ts';
 import { freePort } from '../testing/ports.ts';
 import { DATAPLANE, Program } from '../testing/process.ts';
 import { RawClient } from '../testing/raw.ts';
-import { until } from '../testing/until.ts';
 import { Upstream } from '../testing/upstream.ts';
 
 test('SIGTERM lets a response in progress finish, accepts no more connections, is not delayed by idle ones, and exits with 0', async () => {

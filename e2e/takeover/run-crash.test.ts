@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
+import { until } from '../../shared/runtime/testing/until.ts';
 import { Folder } from '../testing/dataplane.ts';
 import { childrenOf, Pair } from '../testing/pair.ts';
 import { run } from '../testing/process.ts';
-import { until } from '../testing/until.ts';
 
 const SITE = 'site.test {\n  respond "here"\n}\n';
 

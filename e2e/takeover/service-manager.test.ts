@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { until } from '../../shared/runtime/testing/until.ts';
 import { missing } from '../components.ts';
 import { Dataplane, Folder } from '../testing/dataplane.ts';
 import { familyOf } from '../testing/pair.ts';
 import { Program, REPOSITORY, run, SLUICE } from '../testing/process.ts';
-import { until } from '../testing/until.ts';
 
 const UNITS = join(REPOSITORY, 'deploy/systemd');
 const services = readdirSync(UNITS).filter((name) => name.endsWith('.service'));

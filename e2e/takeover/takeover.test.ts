@@ -3,12 +3,12 @@ import { once } from 'node:events';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { after, before, describe, test } from 'node:test';
 import { Store } from '../../dataplane/table/disk/store.ts';
+import { until } from '../../shared/runtime/testing/until.ts';
 import { Dataplane, Folder, TOKEN } from '../testing/dataplane.ts';
 import { ask, visit } from '../testing/http.ts';
 import { freePort } from '../testing/ports.ts';
 import { DATAPLANE, Program, SLUICE } from '../testing/process.ts';
 import { RawClient } from '../testing/raw.ts';
-import { until } from '../testing/until.ts';
 import { Upstream } from '../testing/upstream.ts';
 import { inOwnNetwork } from './namespace.ts';
 

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, readFileSync, renameSync, rmdirSync, writeFileSync } from 'node:fs';
 import { after, before, describe, test } from 'node:test';
+import { until } from '../../shared/runtime/testing/until.ts';
 import { Dataplane, Folder } from '../testing/dataplane.ts';
 import { installIn } from '../testing/installation.ts';
 import { childrenOf, familyOf, Pair } from '../testing/pair.ts';
 import { DATAPLANE_ENTRY, Program, run, SLUICE } from '../testing/process.ts';
-import { until } from '../testing/until.ts';
 import { Upstream } from '../testing/upstream.ts';
 
 const HANDED_OVER = /^sluice \S+ \(process (\d+)\) handed over to sluice \S+ \(process (\d+)\)\n$/;

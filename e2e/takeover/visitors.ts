@@ -1,6 +1,6 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import { until } from '../testing/until.ts';
+import { until } from '../../shared/runtime/testing/until.ts';
 
 /** The results of all visitors so far, for new and for kept connections. */
 export type VisitorResults = {

@@ -1,6 +1,6 @@
 import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { until } from './until.ts';
+import { until } from '../../shared/runtime/testing/until.ts';
 
 type Value = { readonly stringValue?: string; readonly intValue?: string };
 type Attributes = readonly { readonly key: string; readonly value: Value }[];

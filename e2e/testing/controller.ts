@@ -1,9 +1,9 @@
 import { writeFileSync } from 'node:fs';
+import { until } from '../../shared/runtime/testing/until.ts';
 import { type Dataplane, type Folder, TOKEN } from './dataplane.ts';
 import { ask } from './http.ts';
 import { freePort } from './ports.ts';
 import { Program, SLUICE } from './process.ts';
-import { until } from './until.ts';
 
 /** A standalone controller that sends routes to a data plane over TCP. */
 export class Controller {

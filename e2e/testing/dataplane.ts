@@ -1,10 +1,10 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { until } from '../../shared/runtime/testing/until.ts';
 import { type Answer, type Ask, ask, visit } from './http.ts';
 import { freePort } from './ports.ts';
 import { DATAPLANE, Program } from './process.ts';
-import { until } from './until.ts';
 
 export const TOKEN = 'a-token-for-tests';
 

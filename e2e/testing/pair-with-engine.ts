@@ -1,11 +1,11 @@
 import { fakeId } from '../../controller/sources/docker/testing/fake-container.ts';
 import { FakeEngine } from '../../controller/sources/docker/testing/fake-engine.ts';
 import type { ControllerReport } from '../../controller/status/report.ts';
+import { until } from '../../shared/runtime/testing/until.ts';
 import { Folder } from './dataplane.ts';
 import { ask, visit } from './http.ts';
 import { freePort } from './ports.ts';
 import { Program, run, SLUICE } from './process.ts';
-import { until } from './until.ts';
 
 /** The pair with a fake container engine, whose containers are servers of the test on loopback ports. */
 export async function startPairWithEngine() {

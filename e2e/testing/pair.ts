@@ -1,11 +1,11 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import type { ControllerReport } from '../../controller/status/report.ts';
 import { controllerSocketBeside } from '../../shared/api/controller-socket.ts';
+import { until } from '../../shared/runtime/testing/until.ts';
 import type { Folder } from './dataplane.ts';
 import { type Answer, type Ask, ask, visit } from './http.ts';
 import { freePort } from './ports.ts';
 import { Program, run, SLUICE } from './process.ts';
-import { until } from './until.ts';
 
 type Options = {
   readonly flags?: readonly string[];

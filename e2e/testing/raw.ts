@@ -1,5 +1,5 @@
 import { connect, type Socket } from 'node:net';
-import { until } from './until.ts';
+import { until } from '../../shared/runtime/testing/until.ts';
 
 /** A client that writes exact bytes and keeps what it receives. */
 export class RawClient {

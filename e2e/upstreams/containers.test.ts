@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { fakeId } from '../../controller/sources/docker/testing/fake-container.ts';
+import { until } from '../../shared/runtime/testing/until.ts';
 import type { Alert } from '../../shared/wire/dashboard.ts';
 import type { FullRoute } from '../../shared/wire/status.ts';
 import { app, type PairWithEngine, startPairWithEngine } from '../testing/pair-with-engine.ts';
-import { until } from '../testing/until.ts';
 import { Upstream } from '../testing/upstream.ts';
 
 describe('with a container engine', () => {

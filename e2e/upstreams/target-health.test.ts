@@ -3,9 +3,9 @@ import { once } from 'node:events';
 import { type ClientRequest, request } from 'node:http';
 import { createInterface } from 'node:readline';
 import { after, before, describe, test } from 'node:test';
+import { until } from '../../shared/runtime/testing/until.ts';
 import { Dataplane, Folder, frame, NDJSON, TOKEN } from '../testing/dataplane.ts';
 import { freePort } from '../testing/ports.ts';
-import { until } from '../testing/until.ts';
 import { Upstream } from '../testing/upstream.ts';
 
 type TargetEvent = { address: string; id?: string; healthy: boolean; reason: string };

@@ -4,9 +4,9 @@ import { createServer } from 'node:http';
 import { after, before, describe, test } from 'node:test';
 import { CertificatesFixture } from '../../dataplane/traffic/testing/certificates.ts';
 import { Http2UpstreamFixture, okay } from '../../dataplane/traffic/testing/http2/upstream.ts';
+import { until } from '../../shared/runtime/testing/until.ts';
 import { Dataplane, Folder } from '../testing/dataplane.ts';
 import { Pair } from '../testing/pair.ts';
-import { until } from '../testing/until.ts';
 
 type Upstream = { address: string; transport?: string; healthy: boolean; reason: string | null; last_failure?: { code: string } };
 

@@ -1,8 +1,8 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
+import { until } from '../../../shared/runtime/testing/until.ts';
 import type { Folder } from '../../testing/dataplane.ts';
 import { freePort, isFree } from '../../testing/ports.ts';
 import { Program } from '../../testing/process.ts';
-import { until } from '../../testing/until.ts';
 
 const KEY = { name: 'acme-key', algorithm: 'hmac-sha256', secret: 'c2VjcmV0IG9mIHRoZSB0ZXN0cyBhbmQgbm8gb3RoZXI=' };
 

@@ -2,10 +2,10 @@ import { writeFileSync } from 'node:fs';
 import { request } from 'node:https';
 import { connect } from 'node:net';
 import { CertificatesFixture } from '../../../dataplane/traffic/testing/certificates.ts';
+import { until } from '../../../shared/runtime/testing/until.ts';
 import type { Folder } from '../../testing/dataplane.ts';
 import { freePort } from '../../testing/ports.ts';
 import { Program } from '../../testing/process.ts';
-import { until } from '../../testing/until.ts';
 
 type Options = {
   /** The port that the authority connects to for HTTP-01, for every name. */

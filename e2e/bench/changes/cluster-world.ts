@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { Agent, createServer, get, type Server } from 'node:http';
+import { until } from '../../../shared/runtime/testing/until.ts';
 import { Cluster, clusterNetwork } from '../../kubernetes/testing/cluster.ts';
 import type { KubernetesObject } from '../../kubernetes/testing/object-path.ts';
 import { INGRESS_CLASS, ingress } from '../../kubernetes/testing/objects.ts';
 import { Pair } from '../../kubernetes/testing/pair.ts';
-import { until } from '../../testing/until.ts';
 import { median } from '../figure.ts';
 import type { ClusterTimes } from './cluster.ts';
 

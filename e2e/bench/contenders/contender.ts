@@ -1,8 +1,8 @@
 import { request as overTls } from 'node:https';
+import { until } from '../../../shared/runtime/testing/until.ts';
 import type { Folder } from '../../testing/dataplane.ts';
 import { ask } from '../../testing/http.ts';
 import type { Program } from '../../testing/process.ts';
-import { until } from '../../testing/until.ts';
 import { familyOf } from '../processes.ts';
 
 /** The host that every proxy under measurement routes to the upstream. */

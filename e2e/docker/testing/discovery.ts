@@ -1,9 +1,9 @@
 import { setTimeout as wait } from 'node:timers/promises';
+import { until } from '../../../shared/runtime/testing/until.ts';
 import { Folder } from '../../testing/dataplane.ts';
 import { type Answer, ask, visit } from '../../testing/http.ts';
 import { freePort } from '../../testing/ports.ts';
 import { Program, run, SLUICE } from '../../testing/process.ts';
-import { until } from '../../testing/until.ts';
 import type { Engine } from './engine.ts';
 import { Load } from './load.ts';
 

@@ -2,9 +2,9 @@ import { spawnSync } from 'node:child_process';
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import Docker from 'dockerode';
+import { until } from '../../../shared/runtime/testing/until.ts';
 import { Folder } from '../../testing/dataplane.ts';
 import { Program } from '../../testing/process.ts';
-import { until } from '../../testing/until.ts';
 import { importImage } from './image/image.ts';
 import { endRemains } from './remains.ts';
 

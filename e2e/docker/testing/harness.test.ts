@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { networkInterfaces } from 'node:os';
 import { test } from 'node:test';
+import { until } from '../../../shared/runtime/testing/until.ts';
 import { ask } from '../../testing/http.ts';
-import { until } from '../../testing/until.ts';
 import { App, PORT } from './app.ts';
 import { Engine } from './engine.ts';
 import { ownNetwork } from './own-network.ts';

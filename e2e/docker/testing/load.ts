@@ -1,6 +1,6 @@
 import { Agent, request as httpRequest } from 'node:http';
 import { setTimeout as wait } from 'node:timers/promises';
-import { until } from '../../testing/until.ts';
+import { until } from '../../../shared/runtime/testing/until.ts';
 
 /** A failed request: the error, when it was sent (ms since the load began) and when it failed. */
 type Failure = { readonly at: number; readonly ended: string; readonly what: string };

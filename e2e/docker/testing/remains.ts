@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { until } from '../../testing/until.ts';
+import { until } from '../../../shared/runtime/testing/until.ts';
 
 const CGROUPS = '/sys/fs/cgroup';
 

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { CertificatesFixture } from '../../../dataplane/traffic/testing/certificates.ts';
+import { until } from '../../../shared/runtime/testing/until.ts';
 import { ask } from '../../testing/http.ts';
 import { REPOSITORY } from '../../testing/process.ts';
-import { until } from '../../testing/until.ts';
 import { type Cluster, clusterNetwork } from '../testing/cluster.ts';
 import { allowedBy, type Role } from '../testing/granted.ts';
 import type { KubernetesObject } from '../testing/object-path.ts';

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
+import { until } from '../../../shared/runtime/testing/until.ts';
 import { ask } from '../../testing/http.ts';
 import { REPOSITORY } from '../../testing/process.ts';
-import { until } from '../../testing/until.ts';
 import { type Cluster, clusterNetwork } from '../testing/cluster.ts';
 import { restart, rolledOut } from '../testing/rollout.ts';
 import { joinCluster, leaveCluster } from '../testing/shared-cluster.ts';

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
-import { until } from '../../testing/until.ts';
+import { until } from '../../../shared/runtime/testing/until.ts';
 import { type Cluster, clusterNetwork } from '../testing/cluster.ts';
 import { app, INGRESS_CLASS, ingress } from '../testing/objects.ts';
 import { Pair } from '../testing/pair.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, test } from 'node:test';
-import { until } from '../../testing/until.ts';
+import { until } from '../../../shared/runtime/testing/until.ts';
 import { type Cluster, clusterNetwork } from '../testing/cluster.ts';
 import { app, INGRESS_CLASS, ingress } from '../testing/objects.ts';
 import { Pair } from '../testing/pair.ts';

@@ -3,10 +3,10 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'n
 import { Agent } from 'node:https';
 import { dirname, join } from 'node:path';
 import { CertificatesFixture } from '../../../dataplane/traffic/testing/certificates.ts';
+import { until } from '../../../shared/runtime/testing/until.ts';
 import { freePort } from '../../testing/ports.ts';
 import { Program } from '../../testing/process.ts';
 import { separateNetwork } from '../../testing/separate-network.ts';
-import { until } from '../../testing/until.ts';
 import { type ApiServer, apiLines, apiRequest } from './api-server.ts';
 import { assetPath, COMMAND, GATEWAY_DEFINITIONS, missingAssets, SERVER } from './assets.ts';
 import { Kubelet } from './kubelet.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
+import { until } from '../../../shared/runtime/testing/until.ts';
 import type { Answer, Ask } from '../../testing/http.ts';
-import { until } from '../../testing/until.ts';
 
 type Visitor = (path: string, more?: Ask) => Promise<Answer>;
 type EchoedRequest = { readonly path: string; readonly host: string; readonly headers: Readonly<Record<string, string>> };

@@ -1,10 +1,10 @@
 import { once } from 'node:events';
 import { type ConnectionOptions, connect } from 'node:tls';
+import { until } from '../../../shared/runtime/testing/until.ts';
 import { Folder } from '../../testing/dataplane.ts';
 import { type Answer, ask, visit } from '../../testing/http.ts';
 import { freePort } from '../../testing/ports.ts';
 import { Program, run, SLUICE } from '../../testing/process.ts';
-import { until } from '../../testing/until.ts';
 
 type Options = { readonly kubeconfig: string; readonly flags?: readonly string[]; readonly bind?: string };
 

@@ -1,4 +1,4 @@
-import { until } from '../../testing/until.ts';
+import { until } from '../../../shared/runtime/testing/until.ts';
 import type { Cluster } from './cluster.ts';
 import { WatchedObjects } from './watched-objects.ts';
 

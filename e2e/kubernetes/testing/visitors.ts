@@ -1,7 +1,7 @@
 import { Agent, type IncomingMessage, request } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as wait } from 'node:timers/promises';
-import { until } from '../../testing/until.ts';
+import { until } from '../../../shared/runtime/testing/until.ts';
 import type { Cluster } from './cluster.ts';
 import { WatchedObjects } from './watched-objects.ts';
 

@@ -1,8 +1,8 @@
 import { execFile } from 'node:child_process';
 import { readlink } from 'node:fs/promises';
 import { promisify } from 'node:util';
+import { until } from '../../../../shared/runtime/testing/until.ts';
 import { Program } from '../../../testing/process.ts';
-import { until } from '../../../testing/until.ts';
 
 const run = promisify(execFile);
 const BRIDGE = 'pods';

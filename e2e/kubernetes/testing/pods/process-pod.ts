@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
-import { until } from '../../../testing/until.ts';
+import { until } from '../../../../shared/runtime/testing/until.ts';
 import type { ApiServer } from '../api-server.ts';
 import type { WatchedObjects } from '../watched-objects.ts';
 import { Container } from './container.ts';

@@ -91,6 +91,14 @@ test('placeholders in the headers of a page are replaced, and a header whose val
   assert.deepEqual(seen(await proxy.request(gone)), ['502 Bad Gateway {0}', 'https://app.test', null]);
 });
 
+test('a header of a saved page with braces that are no placeholder is sent as it is', async () => {
+  using upstream = await UpstreamFixture.serving(upstreamError('500 Oops'));
+  const headers = [{ name: 'X-Error', value: '{http.error.message}' }];
+  using proxy = await ProxyFixture.start([before(upstream, [{ respond: 'x', headers, intercept: true }])]);
+  const { status, head } = await proxy.request(get());
+  assert.deepEqual([status, field(head, 'X-Error')], [500, '{http.error.message}']);
+});
+
 test('an upstream’s error keeps its page without intercept', async () => {
   using upstream = await UpstreamFixture.serving(upstreamError('500 Oops'));
   using proxy = await ProxyFixture.start([before(upstream, [{ respond: 'ours' }])]);

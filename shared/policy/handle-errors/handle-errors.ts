@@ -7,12 +7,13 @@ import type { PolicyDescription } from '../policy.ts';
 import { handleErrorsDirective, LONGEST_PAGE, MAX_PAGES } from './directive.ts';
 import { MAX_PATHS, parseErrorFile } from './error-file.ts';
 
-const checkTemplate = (given: string, issues: z.RefinementCtx): void => {
-  const fault = faultOfTemplate(given, 'answer');
-  if (fault !== undefined) issues.addIssue({ code: 'custom', message: fault });
-};
-
-const text = z.string().max(LONGEST_PAGE).superRefine(checkTemplate);
+const text = z
+  .string()
+  .max(LONGEST_PAGE)
+  .superRefine((given, issues) => {
+    const fault = faultOfTemplate(given, 'answer');
+    if (fault !== undefined) issues.addIssue({ code: 'custom', message: fault });
+  });
 
 const header = z
   .object({
@@ -26,8 +27,7 @@ const header = z
       .string()
       .max(LONGEST_HEADER_VALUE)
       .regex(HEADER_VALUE, 'no control characters')
-      .superRefine(checkTemplate)
-      .describe('The value, which may contain placeholders.'),
+      .describe('The value, which may contain placeholders. With braces that are none, it is sent as it is.'),
   })
   .meta({ title: 'error_headers', about: 'A header of an error page.' });
 

@@ -1,3 +1,4 @@
+import { faultOfTemplate } from '../../../../shared/placeholders/template.ts';
 import { servedIn } from '../../../../shared/policy/handle-errors/chosen-files.ts';
 import type { HandleSpec, RouteSpec } from '../../../../shared/route.ts';
 import type { Clock } from '../../../../shared/runtime/clock.ts';
@@ -6,7 +7,7 @@ import { compileStatuses } from '../../../../shared/values/status.ts';
 import type { ErrorPage, ErrorPages, PageSearch } from '../../exchange/pages/error-pages.ts';
 import type { EvaluatedRequest } from '../../exchange/values/evaluated-request.ts';
 import type { AnswerFacts } from '../../exchange/values/placeholders.ts';
-import { CONTROLS, compileText, LONGEST_FIELD_VALUE } from '../../exchange/values/template.ts';
+import { CONTROLS, compileText, LONGEST_FIELD_VALUE, type Text } from '../../exchange/values/template.ts';
 import type { FileTools } from '../files/file-tools.ts';
 import { FilePages, type Roots } from './file-pages.ts';
 
@@ -115,12 +116,16 @@ function wordsOf({ page, files }: PageSpec, root: string | null): string {
   return page === undefined ? 'a text' : 'a page';
 }
 
-/** A header whose value a client has made too long or unsafe is left out: the page is still better than none. */
+/**
+ * A header whose value a client has made too long or unsafe is left out: the page is still better than none. Saved routes may have values
+ * of before there were placeholders here, with braces that are none.
+ */
 function compileFields(first: string, headers: PageHeaders, remainder: (x: EvaluatedRequest) => string): CompiledPages['fields'] {
-  const lines = headers.map(({ name, value }) => ({
-    name,
-    value: compileText(value, { scope: 'answer', longest: LONGEST_FIELD_VALUE, unsafe: CONTROLS, remainder }),
-  }));
+  const compile = (value: string): Text =>
+    faultOfTemplate(value, 'answer') === undefined
+      ? compileText(value, { scope: 'answer', longest: LONGEST_FIELD_VALUE, unsafe: CONTROLS, remainder })
+      : { constant: value };
+  const lines = headers.map(({ name, value }) => ({ name, value: compile(value) }));
   const written = (x: EvaluatedRequest, answer: AnswerFacts): string =>
     lines.reduce((before, { name, value }) => {
       const text = value.constant ?? value.evaluate(x, answer);

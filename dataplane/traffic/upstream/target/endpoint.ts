@@ -16,6 +16,8 @@ import { LastAddresses } from './last-addresses.ts';
 import { limitsFor } from './limits.ts';
 import type { Transport } from './transport.ts';
 
+/** How often a name that has no address is resolved again while connections to it are in use (ms). */
+const LOOK_UP_MS = 30_000;
 /** The connect timeout (ms), including name look-up and TLS. */
 const CONNECT_MS = 5_000;
 /**
@@ -124,6 +126,8 @@ export class Endpoint implements TargetName {
   /** Whether its host is a name, and the addresses of that. */
   private readonly isNamed: boolean;
   private readonly addresses = new LastAddresses();
+  /** When a name that has no address is resolved again, in ms on the monotonic clock. */
+  private nextLookUp = 0;
   private readonly onWake: (endpoint: Endpoint) => void;
 
   /**
@@ -358,9 +362,16 @@ export class Endpoint implements TargetName {
   /** A connection that is used all the time would stay at an address that its name no longer has for as long as anything listens there. */
   private followName(now: number): void {
     const newest = this.tools.resolver.latest(this.host);
-    if (newest === null) return;
+    if (newest === null) return this.lookUpAgain(now);
     this.addresses.note(newest, now);
     if (!this.addresses.haveStayed) this.channel.keepTo(this.addresses);
+  }
+
+  /** The name did not exist the last time, and without new connections nothing else asks for it. */
+  private lookUpAgain(now: number): void {
+    if (now < this.nextLookUp) return;
+    this.nextLookUp = now + LOOK_UP_MS;
+    this.tools.resolver.resolve(this.host, () => undefined);
   }
 
   /** Enforces the time limits of all its connections. @returns whether the endpoint may be forgotten. */

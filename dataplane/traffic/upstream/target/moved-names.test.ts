@@ -11,16 +11,16 @@ type Found = (error: NodeJS.ErrnoException | null, addresses: readonly { address
 
 const [OLD, NEW] = ['127.0.0.1', '127.0.0.2'];
 const { lookup } = dns;
-/** The addresses of the name; null while the resolver fails. */
+/** The addresses of the name, none if it does not exist; null while the resolver fails. */
 let addresses: readonly string[] | null = [];
 
 before(() => {
-  const fail = (then: Found): void => then(Object.assign(new Error('try again'), { code: 'EAI_AGAIN' }), []);
+  const fail = (then: Found, code: string): void => then(Object.assign(new Error(code), { code }), []);
   const answer = (host: string, options: object, then: Found): void => {
     if (host !== 'app.test') return Reflect.apply(lookup, dns, [host, options, then]);
     process.nextTick(() =>
-      addresses === null
-        ? fail(then)
+      addresses === null || addresses.length === 0
+        ? fail(then, addresses === null ? 'EAI_AGAIN' : 'ENOTFOUND')
         : then(
             null,
             addresses.map((address) => ({ address, family: 4 })),
@@ -56,6 +56,21 @@ test('requests follow the name of their target, although its old address still s
   assert.deepEqual(new Set(await asked(proxy, 10)), new Set([OLD]));
   addresses = [NEW];
   await asked(proxy, 100);
+  assert.deepEqual(new Set(await asked(proxy, 10)), new Set([NEW]));
+  assert.equal(old.connections.length, 1);
+  assert.ok(fresh.connections.length > 0);
+});
+
+test('so they do if the name did not exist for a moment', async () => {
+  using old = await UpstreamFixture.serving(ok(OLD));
+  using fresh = await UpstreamFixture.serving(ok(NEW), `${NEW}:${portOf(old)}`);
+  addresses = [OLD];
+  using proxy = await ProxyFixture.start([site('a.test', { address: `app.test:${portOf(old)}` })]);
+  await asked(proxy, 10);
+  addresses = [];
+  await asked(proxy, 40);
+  addresses = [NEW];
+  await asked(proxy, 130);
   assert.deepEqual(new Set(await asked(proxy, 10)), new Set([NEW]));
   assert.equal(old.connections.length, 1);
   assert.ok(fresh.connections.length > 0);

@@ -11,7 +11,7 @@ const PERIOD_MS = 10_000;
 /** A thread whose heap and processor time a test sets; a release leaves 10 MB. */
 function thread() {
   const clock = new ManualClock();
-  const state = { used: 0, heap: 20 * MB, external: MB, releases: 0 };
+  const state = { used: 0, heap: 20 * MB, external: MB, inUse: MB, releases: 0 };
   const stop = releaseMemoryWhenIdle(clock, {
     usedMs: () => state.used,
     heapBytes: () => state.heap,
@@ -19,7 +19,7 @@ function thread() {
     release: () => {
       state.releases++;
       state.heap = 10 * MB;
-      state.external = MB;
+      state.external = state.inUse;
     },
   });
   /** Lets periods pass in each of which the thread uses `busy` ms. */
@@ -60,6 +60,17 @@ test('so are buffers, although the heap itself has not grown', () => {
   assert.equal(pass(59), 1);
   assert.equal(pass(1), 2);
   assert.equal(pass(600), 2);
+});
+
+test('buffers that were in use during a collection are collected ten minutes later', () => {
+  const { state, pass } = thread();
+  pass(1);
+  state.external = 100 * MB;
+  state.inUse = 100 * MB;
+  assert.equal(pass(60), 2);
+  state.inUse = MB;
+  assert.equal(pass(60), 3);
+  assert.equal(state.external, MB);
 });
 
 test('a heap that is too large to be collected in a short time is left alone', () => {

@@ -36,6 +36,8 @@ export type ThreadMemory = {
 export function releaseMemoryWhenIdle(clock: Clock, memory: ThreadMemory = thisThread()): () => void {
   let usedMs = memory.usedMs();
   let kept = 0;
+  /** The least that was left outside of the heap: what is still in use during a collection may be garbage by the next. */
+  let external = Number.POSITIVE_INFINITY;
   let releasedAt = Number.NEGATIVE_INFINITY;
   return clock.every(PERIOD_MS, () => {
     const before = usedMs;
@@ -45,7 +47,8 @@ export function releaseMemoryWhenIdle(clock: Clock, memory: ThreadMemory = thisT
     if (heap + memory.externalBytes() - kept < MIN_GROWTH || heap > MAX_HEAP) return;
     memory.release();
     releasedAt = clock.monotonic();
-    kept = memory.heapBytes() + memory.externalBytes();
+    external = Math.min(external, memory.externalBytes());
+    kept = memory.heapBytes() + external;
     usedMs = memory.usedMs();
   });
 }

@@ -18,4 +18,6 @@ test('the limits of a thread are parts of its memory where that is small', (t) =
   assert.equal(withinMemory(128 * MB, 16), 128 * MB);
   setThreadMemory(256 * MB);
   assert.equal(withinMemory(128 * MB, 16), 16 * MB);
+  assert.equal(withinMemory(128 * MB, 16, 32 * MB), 32 * MB);
+  assert.equal(withinMemory(128 * MB, 1, 32 * MB), 128 * MB);
 });

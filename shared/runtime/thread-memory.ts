@@ -13,5 +13,8 @@ export function setThreadMemory(bytes: number): void {
   share = bytes;
 }
 
-/** A limit for what this thread keeps: `most` (bytes), or a `part`th of its memory if that is less. */
-export const withinMemory = (most: number, part: number): number => Math.min(most, share / part);
+/**
+ * A limit for what this thread keeps: `most` (bytes), or a `part`th of its memory if that is less, but `least` in any case: what ordinary
+ * clients need on a machine with many workers and little memory.
+ */
+export const withinMemory = (most: number, part: number, least = 0): number => Math.min(most, Math.max(share / part, least));

@@ -7,6 +7,8 @@ import { withinMemory } from '../../../../shared/runtime/thread-memory.ts';
 const MAX_UNREAD = 134_217_728;
 /** At most this part of the thread's memory. */
 const PART = 16;
+/** At least this much (bytes): a dozen visitors on slow lines with some pictures each. */
+const LEAST = 8_388_608;
 /**
  * The time in which a client has to read what it leaves unread (ms): at that limit, and at twice as much. At four times as much it has
  * none.
@@ -63,7 +65,7 @@ export class UnreadShare {
   }
 }
 
-const maxUnread = (): number => withinMemory(MAX_UNREAD, PART);
+const maxUnread = (): number => withinMemory(MAX_UNREAD, PART, LEAST);
 
 function patienceMs(): number {
   const share = total / maxUnread();

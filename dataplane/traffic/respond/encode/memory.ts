@@ -4,6 +4,8 @@ import { withinMemory } from '../../../../shared/runtime/thread-memory.ts';
 const MAX_MEMORY = 134_217_728;
 /** They have at most this part of the memory of a worker. */
 const PART = 8;
+/** At least this much (bytes), so that each level that is allowed works. */
+const LEAST = 16_777_216;
 
 /** The memory of the encoders of a worker. If none is left, a response is sent unencoded, and a compressed page unchanged. */
 export class EncoderMemory {
@@ -19,7 +21,7 @@ export class EncoderMemory {
   }
 
   has(bytes: number): boolean {
-    return this.used + bytes <= withinMemory(this.most, PART);
+    return this.used + bytes <= withinMemory(this.most, PART, LEAST);
   }
 
   /** @returns a function that releases the bytes, once. */

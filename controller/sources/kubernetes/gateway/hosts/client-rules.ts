@@ -53,7 +53,7 @@ export function clientRules(all: readonly OwnedPlace[], usual: string | null | u
     for (const bound of listeners) if (!isServed(bound)) conflicting.push(bound);
     if (served.length > 0) found.set(one, { place: { ...place, authorities }, listeners: served });
     // The paths of other objects are served there in any case.
-    if (served.length > 0 || (hasRoom && usual !== undefined)) ruled.push({ ...place, authorities });
+    if (served.length > 0 || (hasRoom && usual !== undefined && before !== listeners)) ruled.push({ ...place, authorities });
   }
   const served = all.flatMap((one) => found.get(one) ?? []);
   const places = usual === undefined ? served.map(({ place }) => place) : ruled;

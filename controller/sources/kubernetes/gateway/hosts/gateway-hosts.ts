@@ -105,7 +105,10 @@ export function gatewayHost(
   // Of the owner of an older object, only listeners and routes that name the host: otherwise others could turn that on by naming it.
   const isRequiring = isOfOther ? namingListenersOf(other.meta, name, rules, allLists) : isOwn;
   // Listeners of others that are more specific turn nothing off, nor do routes of others at one of the owner's listeners.
-  const usual = isShared ? requiredBy(rules.requiringOf(name).filter(isOfOther ? isRequiring : isBeside)) : undefined;
+  const routeNamespace = oldestMatch(coveredLists)?.route.meta.namespace;
+  const isOwnRoute = covered.some(({ listeners }) => listeners.some((one) => isOwn(one) && namespaceOf(one) === routeNamespace));
+  const isDeciding = isOfOther ? isRequiring : isOwnRoute ? isOwn : isBeside;
+  const usual = isShared ? requiredBy(rules.requiringOf(name, isPassing).filter(isDeciding)) : undefined;
   // The owner's namespace may have objects of other kinds although the oldest one is of another namespace.
   const owners = new Set(isOfOther ? [other.meta.namespace] : all.flatMap(({ listeners }) => listeners.filter(isOwn).map(namespaceOf)));
   const ofOwner = [...owners].flatMap((namespace) => other?.https.get(namespace) ?? []);
@@ -121,7 +124,7 @@ export function gatewayHost(
   const owned = all.map(({ place, listeners: at }, index) => {
     const list = allLists[index] ?? [];
     const isTaken = at.every(({ owner }) => isLate(owner)) && list.every((one) => one.rank > 0 || one.isRefused || isLate(one.route));
-    const before = isTaken ? rules.otherwiseAt(place, name, ({ owner }) => !isLate(owner)) : at;
+    const before = isTaken ? rules.otherwiseAt(place, name, isPassing, ({ owner }) => !isLate(owner)) : at;
     const isOwnHere = ownersOf(before, place, isTaken ? rules.rulesFor(name, before) : list);
     // Those who named the host there before it was shared have no rule of others, unless its owner shares it.
     const isUsual = isOfOther || isOfOwner || !isNamedBefore(other, name, at, list);
@@ -151,7 +154,11 @@ export function gatewayHost(
   const own = certified ?? groups.find((some) => some.some(({ secrets }) => secrets.length > 0));
   const isOwnSecret = own !== undefined;
   const usualOfAll = presentingAmong(name, own ?? listeners);
-  const isBesideOther = usualOfAll !== null && other !== undefined && other.meta.namespace !== usualOfAll.owner.meta.namespace;
+  const isBesideOther =
+    usualOfAll !== null &&
+    other !== undefined &&
+    other.meta.namespace !== usualOfAll.owner.meta.namespace &&
+    byAge(other, usualOfAll.owner) < 0;
   const isCertified = isBesideOther && rules.certifying(name, usualOfAll).some((one) => isOlderForeign(one, usualOfAll));
   const isLeft = !isOwnSecret && (ofOwner.includes(true) || isCertified);
   const presenting = isLeft ? null : usualOfAll;

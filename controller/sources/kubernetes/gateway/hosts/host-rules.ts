@@ -23,8 +23,8 @@ export type RuleMatch = {
 /** Where connections arrive: a port of listeners, and an address of the proxy if each Gateway has its own, else null. */
 export type ListenAddress = { readonly address: string | null; readonly port: number };
 
-/** An object that names a host; `bound` if it is a listener. */
-export type NamingObject = { readonly meta: Meta; readonly bound: BoundListener | null };
+/** An object that names a host; `bound` if it is a listener. `certifiedBy`: the namespace of the listener whose certificate its host has. */
+export type NamingObject = { readonly meta: Meta; readonly bound: BoundListener | null; readonly certifiedBy?: string };
 
 /** The routes of a listener by the host name that they have there. */
 type Routes = Map<Hostname, HttpRoute[]>;
@@ -140,22 +140,40 @@ export class HostRules {
     return new Map(found.filter(([, some]) => some.length > 0));
   }
 
-  /** The listeners whose hosts include this one and that require client certificates, also where other Gateways have more specific ones. */
-  requiringOf(name: Hostname): BoundListener[] {
+  /**
+   * The listeners whose hosts include this one and that require client certificates, also where Gateways of other namespaces have more
+   * specific ones.
+   */
+  requiringOf(name: Hostname, isPassing: IsPassing | null): BoundListener[] {
     const names = coveringNames(name);
-    return [...this.listeners].flatMap(([key, { byName }]) =>
-      names
-        .flatMap((one) => byName.get(one) ?? [])
-        .filter((bound) => bound.clientAuthorities !== null && !this.isIsolated(bound, names, byName, this.passing.get(key))),
-    );
+    return [...this.listeners].flatMap(([key, { byName }]) => {
+      const passing = this.passingFor(key, names, isPassing);
+      // From the most specific name on: the namespaces that have a listener for it.
+      const taken = new Set<string>();
+      return names.flatMap((one) => {
+        const at = byName.get(one) ?? [];
+        const found = at.filter(
+          (bound) =>
+            bound.clientAuthorities !== null && !taken.has(bound.owner.meta.namespace) && !this.isIsolated(bound, names, byName, passing),
+        );
+        for (const { owner } of at) taken.add(owner.meta.namespace);
+        return found;
+      });
+    });
   }
 
   /** The most specific listeners of a place that have a host there if only some of the listeners count. */
-  otherwiseAt(place: ListenAddress, name: Hostname, isCounted: (bound: BoundListener) => boolean): readonly BoundListener[] {
+  otherwiseAt(
+    place: ListenAddress,
+    name: Hostname,
+    isPassing: IsPassing | null,
+    isCounted: (bound: BoundListener) => boolean,
+  ): readonly BoundListener[] {
     const key = this.keyOf(place);
     const names = coveringNames(name);
     const byName: ByName = this.listeners.get(key)?.byName ?? new Map();
-    const isOne = (bound: BoundListener) => isCounted(bound) && !this.isIsolated(bound, names, byName, this.passing.get(key));
+    const isOne = (bound: BoundListener) =>
+      isCounted(bound) && !this.isIsolated(bound, names, byName, this.passingFor(key, names, isPassing));
     return names.map((one) => (byName.get(one) ?? []).filter(isOne)).find((some) => some.length > 0) ?? [];
   }
 

@@ -63,6 +63,11 @@ function requiring(port: number, [kind, { spec, ...rest }]: Sample): Sample {
   const validation = { caCertificateRefs: [{ name: 'ca', kind: 'ConfigMap', group: '' }] };
   return [kind, { ...rest, spec: { ...(spec as object), tls: { frontend: { default: {}, perPort: [{ port, tls: { validation } }] } } } }];
 }
+/** Its clients need certificates on all ports. */
+function requiringAlways([kind, { spec, ...rest }]: Sample): Sample {
+  const validation = { caCertificateRefs: [{ name: 'ca', kind: 'ConfigMap', group: '' }] };
+  return [kind, { ...rest, spec: { ...(spec as object), tls: { frontend: { default: { validation } } } } }];
+}
 function ingress(namespace: string, tls: readonly object[] = [], host = 'a.test'): Sample {
   const { spec, ...rest } = ingressOf(`${namespace}/web`, host, 'app') as SampleObject & { readonly spec: object };
   return ['ingresses', { ...rest, spec: { ...spec, tls } }];
@@ -284,4 +289,54 @@ test('an Ingress that is refused takes no host from a listener that requires cli
   const refused: Sample = [kind, { ...sample, metadata: { annotations: { 'sluice.dev/ip_filter': 'allow nobody' } } }];
   for (const others of [[], [refused]])
     assert.equal(tlsAt(443, named, odd, routeOf('odd', 'odd/g1', ['*.test']), ...others).requires, 'odd');
+});
+
+test('a Gateway that requires client certificates on all ports requires them for the paths of an Ingress of its namespace, too', () => {
+  for (const hostname of [undefined, '*.test']) {
+    const shop = requiringAlways(gateway('shop', listener('HTTPS', 443, 'a.test'), listener('HTTPS', 8_443, hostname)));
+    for (const own of [ingress('shop'), ingress('shop', TLS)]) {
+      assert.equal(tlsAt(8_443, own, shop).requires, 'shop', String(hostname));
+      assert.equal(tlsAt(443, own, shop).requires, 'shop');
+    }
+  }
+});
+
+test('client certificates that a listener for more hosts requires are not required where another Gateway of its namespace has the host', () => {
+  const over = requiring(443, gateway('shop', listener('HTTPS', 443)));
+  const exact = gateway('shop', listener('HTTPS', 443, 'a.test'), listener('HTTP', 8_080));
+  for (const port of [80, 443]) assert.equal(tlsAt(port, over, exact, ingress('odd')).requires, null, `${port}`);
+});
+
+test('a listener that passes on nothing of a host turns off no client certificates for it', () => {
+  const shop = requiring(8_443, gateway('shop', listener('HTTPS', 8_443), listener('TLS', 8_443, '*.test')));
+  const route = routeOf('shop', 'shop/g2', ['a.test']);
+  assert.equal(tlsAt(443, shop, route, ingress('shop')).requires, 'shop');
+  assert.equal(tlsAt(443, ingress('shop'), shop, route).requires, 'shop');
+});
+
+test('a younger Ingress of another namespace takes no certificate from a host that a listener names', () => {
+  for (const hostname of [undefined, '*.test']) {
+    const over = gateway('infra', listener('HTTPS', 443, hostname));
+    const owner = gateway('shop', listener('HTTP', 80, 'a.test'));
+    const exact = gateway('odd', listener('HTTPS', 443, 'a.test'));
+    for (const others of [[], [ingress('infra')]])
+      assert.equal(tlsAt(443, over, owner, exact, ...others).presents, 'odd', String(hostname));
+  }
+});
+
+test('client certificates of a port that the route of a host is not attached to are required nowhere else', () => {
+  const shop = requiring(9_443, gateway('shop', listener('HTTPS', 8_443, 'a.test'), listener('HTTPS', 9_443)));
+  const [kind, { spec, ...rest }] = routeOf('shop', 'shop/g2', ['a.test']);
+  const parentRefs = [{ name: 'g2', namespace: 'shop', sectionName: 'https-8443' }];
+  const route: Sample = [kind, { ...rest, spec: { ...(spec as object), parentRefs } }];
+  for (const port of [80, 443]) assert.equal(tlsAt(port, shop, route, ingress('shop', TLS)).requires, null, `${port}`);
+});
+
+test('a Gateway passes on the connections of a host although another listener of its namespace ends TLS over it', () => {
+  const passing = listener('TLS', 443, 'a.test');
+  for (const namespace of ['odd', 'infra']) {
+    assert.equal(tlsAt(443, ingress(namespace), gateway('shop', listener('HTTPS', 8_443, '*.test'), passing)).isPassedOn, true);
+    const [ending, later] = [gateway('shop', listener('HTTPS', 8_443, '*.test')), gateway('shop', passing, listener('HTTP', 8_080))];
+    assert.equal(tlsAt(443, ingress(namespace), ending, later).isPassedOn, true);
+  }
 });

@@ -82,7 +82,10 @@ function endingTls(rules: HostRules, owners: OtherObjects['owners']): EndingAt {
         ? other.meta
         : rules.httpsOver(name, place);
     const createdAt = over === undefined || over.createdAt < other.meta.createdAt ? other.meta.createdAt : over.createdAt;
-    return [...(over ? [{ meta: { ...other.meta, createdAt }, bound: null }] : []), ...rules.namingHttps(name, place)];
+    return [
+      ...(over ? [{ meta: { ...other.meta, createdAt }, bound: null, certifiedBy: over.namespace }] : []),
+      ...rules.namingHttps(name, place),
+    ];
   };
 }
 

@@ -208,7 +208,8 @@ function isOfOther(
   // A route counts although a listener of its namespace has taken the host from it: those who move to a Gateway of their own keep their host.
   const naming = [...(first.listener.hostname === name ? [first.owner] : []), ...all.filter(({ meta }) => meta.namespace === namespace)];
   const [oldest] = [...others].sort(byAge);
-  return oldest !== undefined && oldest.meta.namespace !== namespace && naming.length > 0 && naming.every((one) => byAge(oldest, one) < 0);
+  const isForeign = oldest !== undefined && oldest.meta.namespace !== namespace && oldest.certifiedBy !== namespace;
+  return isForeign && naming.length > 0 && naming.every((one) => byAge(oldest, one) < 0);
 }
 
 const whyLost = (name: Hostname, { listener }: BoundListener, what: string, owner: string): string =>

@@ -24,7 +24,7 @@ test('a word that ends with a comma or a semicolon is an error in lists of paths
     [['handle /a; {', 'respond "a"', '}'], `1: ${endsWith('/a;', 'semicolon')}`],
     [['handle /b {', 'redir /a, /b', '}'], `2: ${endsWith('/a,', 'comma')}`],
     [['cache {', 'key query id;', '}'], `2: ${endsWith('id;', 'semicolon')}`],
-    [['handle /a,/b {', 'respond "a"', '}'], '1: "/a,/b" is a single path: write a space instead of the comma, or quote it'],
+    [['@deny path /a,/b', 'respond @deny 404'], '1: "/a,/b" is a single path: write a space instead of the comma, or quote it'],
   ] as const)
     assert.deepEqual(errorsFor(...lines), errors);
 });
@@ -39,6 +39,8 @@ test('it is no error in quotes, in a text, in the value of an argument or variab
     ['import args "/a,"'],
     ['header X-A a;', 'header {', 'X-B b,', '}', 'request_header X-C c;', '@text header X-D d,', 'redir @text /text'],
     ['uri replace , ;'],
+    ['@odd {', 'query_regexp a ^b,', 'path_regexp ^/a;', '}', 'redir @odd /odd'],
+    ['rewrite /i.php?s=1,/x', 'redir /maps/@1,/ https://x.test/'],
     ['handle /text {', 'respond hello,', '}'],
   ])
     assert.deepEqual(errorsFor(...lines), []);

@@ -110,6 +110,16 @@ describe('alerts', () => {
     );
   });
 
+  it('report the worst hosts of a wildcard each, and the others as an error if one of them answers most requests with 5xx', () => {
+    const site = (domain: string, failed: number, requests = 100) => ({ domain, pattern: '*.x.test', requests, failed });
+    const mild = [1, 2, 3, 4, 5].map((nth) => site(`mild${nth}.x.test`, 6));
+    const bad = [1, 2, 3, 4, 5, 6].map((nth) => site(`bad${nth}.x.test`, 50 + nth));
+    const [worst, ...more] = [...alertsOf({ ...WELL, failing: [...mild, ...bad] })];
+    assert.equal(worst?.domain, 'bad6.x.test');
+    assert.deepEqual([more.at(-1)?.domain, more.at(-1)?.severity], ['*.x.test', 'error']);
+    assert.match(more.at(-1)?.message ?? '', /^81 of 600 requests to 6 more hosts/);
+  });
+
   it('report a controller that is away, since when, and that its routes stay', () => {
     const alert = only(withStatus({ controllers: [controller({ connected: false, away_since: SINCE })] }));
     assert.deepEqual([alert.severity, alert.code, alert.subject, alert.since], ['warning', 'controller_away', 'controller edge', SINCE]);

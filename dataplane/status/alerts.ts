@@ -188,27 +188,36 @@ const MAX_TARGETS = 3;
 const failureOf = (reason: string, failure: LastFailure | undefined): string =>
   failure === undefined || reason.startsWith(failure.reason) ? '' : ` (last failure: ${failure.reason}, ${failure.at})`;
 
-/** Clients can invent hosts below a wildcard: this many have alerts of their own, so that they displace no others. */
+/** Clients can invent hosts below a wildcard: this many, the worst, have alerts of their own, so that they displace no others. */
 const MAX_FAILING = 5;
+
+const failedShare = ({ requests, failed }: FailingSite): number => failed / requests;
 
 /** There is already an alert for a site without any target. */
 function* failingAlerts({ failing, pools }: Situation): Generator<Alert> {
   const down = new Set(pools.flatMap(({ domain, targets, out }) => (out.length === targets ? [domain] : [])));
-  const below = new Map<string, { count: number; requests: number; failed: number }>();
-  for (const site of failing) {
+  const below = new Map<string, FailingBelow>();
+  for (const site of [...failing].sort((a, b) => failedShare(b) - failedShare(a))) {
     const { domain, pattern, requests, failed } = site;
     if (down.has(domain) || down.has(pattern)) continue;
-    const others = below.get(pattern) ?? { count: -MAX_FAILING, requests: 0, failed: 0 };
+    const others = below.get(pattern) ?? { count: -MAX_FAILING, requests: 0, failed: 0, isError: false };
     if (domain !== pattern) below.set(pattern, others);
     if (domain === pattern || ++others.count <= 0) yield failingAlert(site);
-    else [others.requests, others.failed] = [others.requests + requests, others.failed + failed];
+    else {
+      others.requests += requests;
+      others.failed += failed;
+      others.isError ||= failed > requests / 2;
+    }
   }
   for (const [pattern, others] of below) if (others.count > 0) yield failingBelowAlert(pattern, others);
 }
 
-const failingBelowAlert = (pattern: string, { count, requests, failed }: { count: number; requests: number; failed: number }): Alert =>
+/** The hosts of a wildcard without alerts of their own. `isError`: one of them answers most of its requests with 5xx. */
+type FailingBelow = { count: number; requests: number; failed: number; isError: boolean };
+
+const failingBelowAlert = (pattern: string, { count, requests, failed, isError }: FailingBelow): Alert =>
   alert(
-    failed > requests / 2 ? 'error' : 'warning',
+    isError ? 'error' : 'warning',
     'server_errors',
     pattern,
     `${failed} of ${requests} requests to ${count} more hosts of ${pattern} were answered with 5xx in the last five minutes`,

@@ -45,7 +45,9 @@ export class CertificateSelection {
         else others.push(certificate);
       }
     }
-    for (const name of this.invalid) if (touched.has(wildcardOf(name) ?? '')) touched.add(name);
+    const isOverOthers = [...touched].some((name) => name.startsWith('*.'));
+    // Not for each of many names whose certificates have all expired.
+    if (isOverOthers) for (const name of this.invalid) if (touched.has(wildcardOf(name) ?? '')) touched.add(name);
     this.reselect(touched);
   }
 

@@ -44,9 +44,9 @@ export class AccountManager {
         if (error instanceof IssueError && MAY_HAVE_MOVED.has(error.kind) && this.client === used) this.client = null;
         throw error;
       }
-      // If many orders fail like this at once, only one registers the new account.
-      if (this.client === used) this.client = this.reopen(settings, error);
-      await task(await (this.client ?? used));
+      // If many orders fail like this at once, only one registers the new account. Another order may have been refused for it.
+      if (this.client === used || this.client === null) this.client = this.reopen(settings, error);
+      await task(await this.client);
     } finally {
       // The next order retries an account that could not be opened.
       await this.client?.catch(() => {

@@ -217,11 +217,14 @@ export class AcmeClient {
     const [, csr] = await this.library.crypto.createCsr({ altNames: [name] }, privateKey);
     try {
       return await this.client.finalizeOrder(order, csr);
-    } catch (error) {
-      if (!(error instanceof ProblemError) || error.problem !== 'orderNotReady') throw error;
+    } catch (notReady) {
+      if (!(notReady instanceof ProblemError) || notReady.problem !== 'orderNotReady') throw notReady;
+      const now = await poll(() => this.decided(order), this.pollMs).catch((error: unknown) => {
+        // Another order may get further than one that stays like that.
+        throw error instanceof Error && error.message === PENDING ? notReady : error;
+      });
+      return now.status === 'ready' ? this.client.finalizeOrder(now, csr) : now;
     }
-    const now = await poll(() => this.decided(order), this.pollMs);
-    return now.status === 'ready' ? this.client.finalizeOrder(now, csr) : now;
   }
 
   /** An order whose authorizations the authority has taken note of. @throws Error as long as it has not. */

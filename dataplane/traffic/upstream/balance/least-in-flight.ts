@@ -13,6 +13,8 @@ export class LeastInFlight implements Balancer {
   private readonly isEven: boolean;
   /** The place behind the one that was chosen last: of equal ones with the same weight, the next in the list is chosen. */
   private next = 0;
+  /** The lowest weight. */
+  private readonly lightest: number;
   /** What each has saved up for its next turn, if weights differ. */
   private readonly credits: number[];
   /** The places of the equal ones, only used within `pick`, if weights differ. */
@@ -21,6 +23,7 @@ export class LeastInFlight implements Balancer {
   constructor(candidates: readonly Candidate[]) {
     this.candidates = candidates;
     this.isEven = candidates.every(({ weight }) => weight === candidates[0]?.weight);
+    this.lightest = Math.min(...candidates.map(({ weight }) => weight));
     this.credits = candidates.map(() => 0);
   }
 
@@ -35,7 +38,7 @@ export class LeastInFlight implements Balancer {
       const candidate = candidates[at] as Candidate;
       const standing = standingOf(candidate, now, x);
       if (standing === STANDING.out || standing < bestStanding) continue;
-      const load = candidate.endpoint.inFlight / candidate.weight;
+      const load = isEven ? candidate.endpoint.inFlight : this.relativeLoad(candidate);
       if (standing === bestStanding && load >= lowest) {
         if (!isEven && load === lowest) equal.push(at);
         continue;
@@ -51,6 +54,14 @@ export class LeastInFlight implements Balancer {
     if (!isEven && equal.length > 1) best = this.turn();
     this.next = (best + 1) % count;
     return (candidates[best] as Candidate).endpoint;
+  }
+
+  /**
+   * How many times the requests of the lightest target, for one of its own. Targets of which none has more than that are equal, or else one
+   * with a hundredth of the weight, whenever it is idle, would come before one with a single request.
+   */
+  private relativeLoad({ endpoint, weight }: Candidate): number {
+    return Math.floor((endpoint.inFlight * this.lightest) / weight);
   }
 
   /** Smooth weighted round robin among the equal ones. @returns the place of the one whose turn it is. */

@@ -115,3 +115,28 @@ test('idle targets of least_conn get requests in proportion to their weights', (
     [500, 300, 200],
   );
 });
+
+test('with least_conn, a target of little weight gets little although all others are in use', () => {
+  for (const [heavy, atOnce, most] of [
+    [99, 2, 0.02],
+    [99, 10, 0.02],
+    [3, 2, 0.26],
+  ] as const) {
+    const candidates = [candidate('10.0.0.1:80', heavy), candidate('10.0.0.2:80', 1)];
+    const balancer = new LeastInFlight(candidates);
+    const inProgress: Endpoint[] = [];
+    const count = (endpoint: Endpoint, more: number) => Object.assign(endpoint, { inFlight: endpoint.inFlight + more });
+    let light = 0;
+    for (let nth = 0; nth < 4_000; nth++) {
+      const endpoint = balancer.pick({ tried: null } as Partial<Exchange> as Exchange, 0);
+      assert.ok(endpoint !== null);
+      inProgress.push(count(endpoint, 1));
+      if (endpoint.address === '10.0.0.2:80') light++;
+      const [oldest] = inProgress;
+      if (oldest === undefined || inProgress.length < atOnce) continue;
+      inProgress.shift();
+      count(oldest, -1);
+    }
+    assert.ok(light / 4_000 < most && light > 0, `${heavy}:1, ${atOnce} at a time: ${light} of 4000`);
+  }
+});

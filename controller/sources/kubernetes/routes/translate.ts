@@ -62,7 +62,7 @@ export function translate(snapshot: ClusterSnapshot): ClusterTranslation {
     const ofWildcard = over !== undefined && over !== host && certificates.isPresented(over) ? owners.get(over) : undefined;
     const isForeign = usual === 'off' && ofWildcard !== undefined && ofWildcard.namespace !== namespace;
     const https = isForeign && presentsDefault(host, site, certificates) ? 'provided' : usual;
-    if (isForeign && https === 'off' && own.length > 0) certificates.presentCovering(olderDefaults(gateways, ofWildcard), host);
+    if (isForeign && https === 'off' && own.length > 0) certificates.presentCovering(olderDefaults(gateways, ofWildcard, owner), host);
     const route = routeOf(claims, site, https);
     if ('domain' in route) routes.push(route);
     else problems.push({ ...badRoute(host, route.reason), origin: route.origin });
@@ -189,10 +189,15 @@ function presentsDefault(host: string, site: GatewaySite | null, certificates: S
 }
 
 /** The default certificates that were there before a wildcard with a certificate, and still would be presented for an Ingress below it. */
-const olderDefaults = ({ defaults }: GatewayTranslation, ofWildcard: Meta): string[] =>
-  defaults.flatMap(({ secret, meta }) =>
-    meta.namespace !== ofWildcard.namespace && byAge({ meta }, { meta: ofWildcard }) < 0 ? [secret] : [],
+const olderDefaults = ({ defaults }: GatewayTranslation, ofWildcard: Meta, owner: Meta | null): string[] => {
+  // A younger host never had one of others: it had that of the wildcard.
+  const isKept = owner !== null && byAge({ meta: owner }, { meta: ofWildcard }) < 0;
+  return defaults.flatMap(({ secret, meta }) =>
+    (isKept ? meta.namespace !== ofWildcard.namespace : meta.namespace === owner?.namespace) && byAge({ meta }, { meta: ofWildcard }) < 0
+      ? [secret]
+      : [],
   );
+};
 
 function withOrigin(input: RouteInput): RouteSpec | { readonly origin: string; readonly reason: string } {
   const route = reader.read(input);

@@ -158,7 +158,7 @@ export function gatewayHost(
     usualOfAll !== null &&
     other !== undefined &&
     other.meta.namespace !== usualOfAll.owner.meta.namespace &&
-    byAge(other, usualOfAll.owner) < 0;
+    (isOfOther || byAge(other, usualOfAll.owner) < 0);
   const isCertified = isBesideOther && rules.certifying(name, usualOfAll).some((one) => isOlderForeign(one, usualOfAll));
   const isLeft = !isOwnSecret && (ofOwner.includes(true) || isCertified);
   const presenting = isLeft ? null : usualOfAll;

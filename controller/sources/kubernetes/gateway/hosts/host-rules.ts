@@ -23,7 +23,7 @@ export type RuleMatch = {
 /** Where connections arrive: a port of listeners, and an address of the proxy if each Gateway has its own, else null. */
 export type ListenAddress = { readonly address: string | null; readonly port: number };
 
-/** An object that names a host; `bound` if it is a listener. `certifiedBy`: the namespace of the listener whose certificate its host has. */
+/** An object that names a host; `bound` if it is a listener. `certifiedBy`: the uid of the object whose certificate its host has. */
 export type NamingObject = { readonly meta: Meta; readonly bound: BoundListener | null; readonly certifiedBy?: string };
 
 /** The routes of a listener by the host name that they have there. */
@@ -148,15 +148,17 @@ export class HostRules {
     const names = coveringNames(name);
     return [...this.listeners].flatMap(([key, { byName }]) => {
       const passing = this.passingFor(key, names, isPassing);
+      const serving = new Set(this.servingAt(key, byName, names, isPassing));
       // From the most specific name on: the namespaces that have a listener for it.
       const taken = new Set<string>();
       return names.flatMap((one) => {
         const at = byName.get(one) ?? [];
         const found = at.filter(
           (bound) =>
-            bound.clientAuthorities !== null && !taken.has(bound.owner.meta.namespace) && !this.isIsolated(bound, names, byName, passing),
+            bound.clientAuthorities !== null &&
+            (serving.has(bound) || (!taken.has(bound.owner.meta.namespace) && !this.isIsolated(bound, names, byName, passing))),
         );
-        for (const { owner } of at) taken.add(owner.meta.namespace);
+        for (const { owner } of [...at, ...(passing?.get(one) ?? [])]) taken.add(owner.meta.namespace);
         return found;
       });
     });

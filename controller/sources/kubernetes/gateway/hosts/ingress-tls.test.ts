@@ -332,11 +332,42 @@ test('client certificates of a port that the route of a host is not attached to 
   for (const port of [80, 443]) assert.equal(tlsAt(port, shop, route, ingress('shop', TLS)).requires, null, `${port}`);
 });
 
-test('a Gateway passes on the connections of a host although another listener of its namespace ends TLS over it', () => {
-  const passing = listener('TLS', 443, 'a.test');
-  for (const namespace of ['odd', 'infra']) {
-    assert.equal(tlsAt(443, ingress(namespace), gateway('shop', listener('HTTPS', 8_443, '*.test'), passing)).isPassedOn, true);
-    const [ending, later] = [gateway('shop', listener('HTTPS', 8_443, '*.test')), gateway('shop', passing, listener('HTTP', 8_080))];
-    assert.equal(tlsAt(443, ingress(namespace), ending, later).isPassedOn, true);
+test('a Gateway passes on the connections of a host although another listener of it ends TLS over it', () => {
+  const shop = gateway('shop', listener('HTTPS', 8_443, '*.test'), listener('TLS', 443, 'a.test'));
+  for (const namespace of ['odd', 'infra']) assert.equal(tlsAt(443, ingress(namespace), shop).isPassedOn, true);
+});
+
+test('a younger Gateway passes on no connections of an Ingress’s host that another one of its namespace ends', () => {
+  for (const hostname of [undefined, '*.test']) {
+    const [ending, passing] = [
+      gateway('infra', listener('HTTPS', 443, hostname)),
+      gateway('infra', listener('TLS', 443, 'a.test'), listener('HTTP', 81)),
+    ];
+    assert.equal(tlsAt(443, ending, ingress('shop'), passing).isPassedOn, false);
+    assert.equal(tlsAt(443, ingress('shop'), ending, passing).isPassedOn, false);
   }
+});
+
+test('a listener that serves a host requires its client certificates although its namespace has a more specific one', () => {
+  const shop = [requiring(443, gateway('shop', listener('HTTPS', 443))), routeOf('shop', 'shop/g1', ['a.test'])] as const;
+  const more = gateway('shop', listener('TLS', 443, 'a.test'), listener('HTTPS', 443, '*.test'));
+  assert.equal(tlsAt(8_443, ...shop, more, ingress('odd')).requires, 'shop');
+});
+
+test('the host of an Ingress keeps the certificate of its namespace beside a younger listener for it', () => {
+  const [own, other] = [gateway('shop', listener('HTTPS', 8_443, '*.test')), gateway('infra', listener('HTTPS', 443, '*.test'))];
+  const odd = gateway('odd', listener('HTTPS', 8_443, 'a.test'));
+  assert.equal(tlsAt(443, own, other, ingress('shop')).presents, 'shop');
+  assert.equal(tlsAt(443, own, other, ingress('shop'), odd).presents, 'shop');
+});
+
+test('client certificates that a listener for every host requires are not required where its namespace passes the host on', () => {
+  const passing = gateway('shop', listener('TLS', 443, 'a.test'), listener('HTTPS', 8_443, 'a.test'));
+  const every = requiring(443, gateway('shop', listener('HTTPS', 443)));
+  assert.equal(tlsAt(80, passing, every, ingress('odd')).requires, null);
+});
+
+test('the host of an Ingress that is younger than a listener for its wildcard has the certificate of that', () => {
+  const [every, wild] = [gateway('infra', listener('HTTPS', 443)), gateway('shop', listener('HTTPS', 443, '*.test'))];
+  assert.equal(tlsAt(443, every, wild, ingress('odd')).presents, 'shop');
 });

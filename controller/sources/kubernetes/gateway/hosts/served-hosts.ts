@@ -83,7 +83,7 @@ function endingTls(rules: HostRules, owners: OtherObjects['owners']): EndingAt {
         : rules.httpsOver(name, place);
     const createdAt = over === undefined || over.createdAt < other.meta.createdAt ? other.meta.createdAt : over.createdAt;
     return [
-      ...(over ? [{ meta: { ...other.meta, createdAt }, bound: null, certifiedBy: over.namespace }] : []),
+      ...(over ? [{ meta: { ...other.meta, createdAt }, bound: null, certifiedBy: over.uid }] : []),
       ...rules.namingHttps(name, place),
     ];
   };

@@ -208,7 +208,9 @@ function isOfOther(
   // A route counts although a listener of its namespace has taken the host from it: those who move to a Gateway of their own keep their host.
   const naming = [...(first.listener.hostname === name ? [first.owner] : []), ...all.filter(({ meta }) => meta.namespace === namespace)];
   const [oldest] = [...others].sort(byAge);
-  const isForeign = oldest !== undefined && oldest.meta.namespace !== namespace && oldest.certifiedBy !== namespace;
+  // An object that also ends TLS for the host, with its own certificate, takes nothing from others: there was no HTTPS before it.
+  const isOwnHttps = oldest?.certifiedBy === first.owner.meta.uid && first.owner.meta.namespace === namespace;
+  const isForeign = oldest !== undefined && oldest.meta.namespace !== namespace && !isOwnHttps;
   return isForeign && naming.length > 0 && naming.every((one) => byAge(oldest, one) < 0);
 }
 

@@ -7,8 +7,16 @@ import type { DiagnosticReport } from './diagnostics.ts';
 const TEXTS: ReadonlySet<string> = new Set([
   ...['header', 'header_regexp', 'request_header', 'header_up', 'header_down', 'respond', 'path_regexp', 'query_regexp'],
 ]);
-/** Lines whose arguments are paths. */
-const PATHS: ReadonlySet<string> = new Set(['path', 'hide', 'try_files']);
+/** Lines whose arguments are paths, and how to name several. */
+const SPACE = 'write a space instead of the comma';
+const MATCHER = 'name both in a matcher, as in @name path /a /b';
+const PATHS: ReadonlyMap<string, string> = new Map([
+  ['path', SPACE],
+  ['hide', SPACE],
+  ['try_files', SPACE],
+  ['handle', MATCHER],
+  ['handle_path', MATCHER],
+]);
 /** Directives whose blocks have directives, which are reported on their own. */
 const WITH_DIRECTIVES: ReadonlySet<string> = new Set(['handle', 'handle_path', 'split']);
 const NAMES: ReadonlyMap<string, string> = new Map([
@@ -24,18 +32,17 @@ export function reportPunctuation({ name, args, block }: Directive, report: Diag
   const [first, ...rest] = args;
   if (first && (isMatcher(name) || name.text === 'not')) return reportPunctuation({ name: first, args: rest, block }, report);
   if (TEXTS.has(name.text)) return;
-  for (const word of args) reportAt(word, report, PATHS.has(name.text));
+  for (const word of args) reportAt(word, report, PATHS.get(name.text));
   for (const line of (!WITH_DIRECTIVES.has(name.text) && block?.lines) || []) {
     // It may be a value, as in a list.
-    reportAt(line.name, report, PATHS.has(name.text));
+    reportAt(line.name, report, PATHS.get(name.text));
     reportPunctuation(line, report);
   }
 }
 
-function reportAt({ text, style, exact, ...at }: Word, report: DiagnosticReport, isPath: boolean): void {
+function reportAt({ text, style, exact, ...at }: Word, report: DiagnosticReport, several: string | undefined): void {
   if (style !== 'bare' || !exact || text.length === 1) return;
   const mark = NAMES.get(text.slice(-1));
   if (mark !== undefined) report.error(at, `${quote(text)} ends with a ${mark}: delete it, or quote the word if it is a part of it`);
-  else if (isPath && /^\/.*,\//.test(text))
-    report.error(at, `${quote(text)} is a single path: write a space instead of the comma, or quote it`);
+  else if (several !== undefined && /^\/.*,\//.test(text)) report.error(at, `${quote(text)} is a single path: ${several}, or quote it`);
 }

@@ -68,6 +68,7 @@ export class UnreadShare {
 const maxUnread = (): number => withinMemory(MAX_UNREAD, PART, LEAST);
 
 function patienceMs(): number {
-  const share = total / maxUnread();
-  return share >= EMERGENCY ? 0 : Math.max(SHORTEST_MS, LONGEST_MS * Math.min(1, 2 - share));
+  // However little memory there is: this limit has no least.
+  if (total >= withinMemory(EMERGENCY * MAX_UNREAD, PART / EMERGENCY)) return 0;
+  return Math.max(SHORTEST_MS, LONGEST_MS * Math.min(1, 2 - total / maxUnread()));
 }

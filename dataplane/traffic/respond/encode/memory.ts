@@ -4,8 +4,6 @@ import { withinMemory } from '../../../../shared/runtime/thread-memory.ts';
 const MAX_MEMORY = 134_217_728;
 /** They have at most this part of the memory of a worker. */
 const PART = 8;
-/** At least this much (bytes), so that each level that is allowed works. */
-const LEAST = 16_777_216;
 
 /** The memory of the encoders of a worker. If none is left, a response is sent unencoded, and a compressed page unchanged. */
 export class EncoderMemory {
@@ -21,7 +19,8 @@ export class EncoderMemory {
   }
 
   has(bytes: number): boolean {
-    return this.used + bytes <= withinMemory(this.most, PART, LEAST);
+    // One at a time works at every level, however little memory there is.
+    return this.isFree || this.used + bytes <= withinMemory(this.most, PART);
   }
 
   /** @returns a function that releases the bytes, once. */

@@ -73,6 +73,14 @@ test('buffers that were in use during a collection are collected ten minutes lat
   assert.equal(state.external, MB);
 });
 
+test('buffers that a thread keeps for good are collected in vain three times', () => {
+  const { state, pass } = thread();
+  pass(1);
+  state.external = 100 * MB;
+  state.inUse = 100 * MB;
+  assert.equal(pass(600), 4);
+});
+
 test('a heap that is too large to be collected in a short time is left alone', () => {
   const { state, pass } = thread();
   state.heap = 65 * MB;

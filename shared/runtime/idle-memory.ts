@@ -15,6 +15,8 @@ const MIN_GROWTH = 2_097_152;
 const MAX_HEAP = 67_108_864;
 /** The shortest time between two collections (ms). */
 const MIN_INTERVAL_MS = 600_000;
+/** After so many collections that have freed less than that growth, what is left counts as kept. */
+const MAX_IN_VAIN = 3;
 
 /** A thread as its memory is managed. */
 export type ThreadMemory = {
@@ -36,18 +38,23 @@ export type ThreadMemory = {
 export function releaseMemoryWhenIdle(clock: Clock, memory: ThreadMemory = thisThread()): () => void {
   let usedMs = memory.usedMs();
   let kept = 0;
-  /** The least that was left outside of the heap: what is still in use during a collection may be garbage by the next. */
+  /** What should be left outside of the heap: the least that was, since what is still in use during a collection may be garbage by the next. */
   let external = Number.POSITIVE_INFINITY;
+  /** How many collections in a row have freed little: what is left after some belongs to the thread. */
+  let inVain = 0;
   let releasedAt = Number.NEGATIVE_INFINITY;
   return clock.every(PERIOD_MS, () => {
     const before = usedMs;
     usedMs = memory.usedMs();
     if (usedMs - before > IDLE_MS || clock.monotonic() - releasedAt < MIN_INTERVAL_MS) return;
     const heap = memory.heapBytes();
-    if (heap + memory.externalBytes() - kept < MIN_GROWTH || heap > MAX_HEAP) return;
+    const held = heap + memory.externalBytes();
+    if (held - kept < MIN_GROWTH || heap > MAX_HEAP) return;
     memory.release();
     releasedAt = clock.monotonic();
-    external = Math.min(external, memory.externalBytes());
+    const left = memory.externalBytes();
+    inVain = held - memory.heapBytes() - left < MIN_GROWTH ? inVain + 1 : 0;
+    external = inVain < MAX_IN_VAIN ? Math.min(external, left) : left;
     kept = memory.heapBytes() + external;
     usedMs = memory.usedMs();
   });

@@ -18,7 +18,7 @@ export class FolderWatcher {
 
   /** Watches exactly these folders. A link that now points elsewhere is followed again. @returns whether it watches another one now. */
   follow(folders: readonly string[]): boolean {
-    const wanted = new Map(folders.slice(0, MAX).flatMap((folder) => identified(folder)));
+    const wanted = new Map(folders.flatMap((folder) => identified(folder)).slice(0, MAX));
     for (const [identity, watcher] of this.watches) {
       if (wanted.has(identity)) continue;
       watcher.close();

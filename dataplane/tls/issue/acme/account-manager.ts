@@ -45,7 +45,7 @@ export class AccountManager {
         throw error;
       }
       // If many orders fail like this at once, only one registers the new account. Another order may have been refused for it.
-      if (this.client === used || this.client === null) this.client = this.reopen(settings, error);
+      if (this.client === used || this.client === null) this.client = this.reopen(settings, error, used);
       await task(await this.client);
     } finally {
       // The next order retries an account that could not be opened.
@@ -77,8 +77,11 @@ export class AccountManager {
     }
   }
 
-  private async reopen(settings: AcmeSettings, { message }: AccountGoneError): Promise<AcmeClient> {
+  private async reopen(settings: AcmeSettings, { message }: AccountGoneError, used: Promise<AcmeClient>): Promise<AcmeClient> {
+    const gone = await used.catch(() => null);
     const { account, next } = await this.saved(settings);
+    // Another order has registered one since.
+    if (account !== null && gone !== null && account.url !== gone.account.url) return this.open(settings);
     // Without an account, the one that is gone is that of the saved key.
     const client = await this.register(settings, { account, next: account === null ? null : next });
     this.log.warn({ reason: message }, 'registered a new account at the certificate authority');

@@ -27,7 +27,8 @@ function costOf(objects: Objects, hasOtherTargets = false, times = 1): number {
     const next = hasOtherTargets ? { ...snapshot, slices: other.slices } : snapshot;
     const before = process.cpuUsage();
     for (let time = 0; time < times; time++) translate(next);
-    return process.cpuUsage(before).user;
+    const { user, system } = process.cpuUsage(before);
+    return user + system;
   });
   return Math.min(...costs);
 }

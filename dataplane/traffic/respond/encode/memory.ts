@@ -19,7 +19,7 @@ export class EncoderMemory {
   }
 
   has(bytes: number): boolean {
-    // One at a time works at every level, however little memory there is.
+    // One encoder at a time works at every level, however little memory there is.
     return this.isFree || this.used + bytes <= withinMemory(this.most, PART);
   }
 

@@ -116,6 +116,20 @@ test('idle targets of least_conn get requests in proportion to their weights', (
   );
 });
 
+test('with least_conn, a target that does not respond gets few requests, also beside one of little weight', () => {
+  const [hung, quick, light] = [candidate('10.0.0.1:80', 100), candidate('10.0.0.2:80', 100), candidate('10.0.0.3:80', 1)];
+  const balancer = new LeastInFlight([hung, quick, light]);
+  const picks = new Map<Endpoint, number>();
+  for (let nth = 0; nth < 1_000; nth++) {
+    const endpoint = balancer.pick({ tried: null } as Partial<Exchange> as Exchange, 0);
+    assert.ok(endpoint !== null);
+    picks.set(endpoint, (picks.get(endpoint) ?? 0) + 1);
+    if (endpoint === hung.endpoint) Object.assign(endpoint, { inFlight: endpoint.inFlight + 1 });
+  }
+  assert.ok((picks.get(hung.endpoint) ?? 0) <= 2, `${picks.get(hung.endpoint)}`);
+  assert.ok((picks.get(light.endpoint) ?? 0) > 5, `${picks.get(light.endpoint)}`);
+});
+
 test('with least_conn, a target of little weight gets little although all others are in use', () => {
   for (const [heavy, atOnce, most] of [
     [99, 2, 0.02],

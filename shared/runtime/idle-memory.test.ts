@@ -73,6 +73,18 @@ test('buffers that were in use during a collection are collected ten minutes lat
   assert.equal(state.external, MB);
 });
 
+test('buffers that were in use during one collection are collected also after others turned out to be kept', () => {
+  const { state, pass } = thread();
+  pass(1);
+  state.external = state.inUse = 30 * MB;
+  assert.equal(pass(600), 4);
+  state.external = state.inUse = 100 * MB;
+  pass(60);
+  state.inUse = 30 * MB;
+  pass(60);
+  assert.equal(state.external, 30 * MB);
+});
+
 test('buffers that a thread keeps for good are collected in vain three times', () => {
   const { state, pass } = thread();
   pass(1);

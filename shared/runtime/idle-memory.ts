@@ -55,6 +55,7 @@ export function releaseMemoryWhenIdle(clock: Clock, memory: ThreadMemory = thisT
     const left = memory.externalBytes();
     inVain = held - memory.heapBytes() - left < MIN_GROWTH ? inVain + 1 : 0;
     external = inVain < MAX_IN_VAIN ? Math.min(external, left) : left;
+    if (inVain === MAX_IN_VAIN) inVain = 0;
     kept = memory.heapBytes() + external;
     usedMs = memory.usedMs();
   });

@@ -17,4 +17,4 @@ export function setThreadMemory(bytes: number): void {
  * A limit for what this thread keeps: `most` (bytes), or a `part`th of its memory if that is less, but `least` in any case: what ordinary
  * clients need on a machine with many workers and little memory.
  */
-export const withinMemory = (most: number, part: number, least = 0): number => Math.min(most, Math.max(share / part, least));
+export const withinMemory = (most: number, part: number, least = 0): number => Math.min(most, Math.floor(Math.max(share / part, least)));

@@ -18,7 +18,11 @@ export class FolderWatcher {
 
   /** Watches exactly these folders. A link that now points elsewhere is followed again. @returns whether it watches another one now. */
   follow(folders: readonly string[]): boolean {
-    const wanted = new Map(folders.flatMap((folder) => identified(folder)).slice(0, MAX));
+    const wanted = new Map<string, string>();
+    for (const folder of folders) {
+      if (wanted.size >= MAX) break;
+      for (const [identity, path] of identified(folder)) wanted.set(identity, path);
+    }
     for (const [identity, watcher] of this.watches) {
       if (wanted.has(identity)) continue;
       watcher.close();

@@ -25,6 +25,10 @@ test('a word that ends with a comma or a semicolon is an error in lists of paths
     [['handle /b {', 'redir /a, /b', '}'], `2: ${endsWith('/a,', 'comma')}`],
     [['cache {', 'key query id;', '}'], `2: ${endsWith('id;', 'semicolon')}`],
     [['handle /a,/b {', 'respond "a"', '}'], '1: "/a,/b" is a single path: name both in a matcher, as in @name path /a /b, or quote it'],
+    [
+      ['split /a,/b 1 {', 'respond "a"', '}', 'split "/a,/b" 1 {', 'respond "b"', '}'],
+      '1: "/a,/b" is a single path: name both in a matcher, as in @name path /a /b, or quote it',
+    ],
     [['@deny path /a,/b', 'respond @deny 404'], '1: "/a,/b" is a single path: write a space instead of the comma, or quote it'],
   ] as const)
     assert.deepEqual(errorsFor(...lines), errors);

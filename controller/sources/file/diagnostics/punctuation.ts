@@ -16,6 +16,7 @@ const PATHS: ReadonlyMap<string, string> = new Map([
   ['try_files', SPACE],
   ['handle', MATCHER],
   ['handle_path', MATCHER],
+  ['split', MATCHER],
 ]);
 /** Directives whose blocks have directives, which are reported on their own. */
 const WITH_DIRECTIVES: ReadonlySet<string> = new Set(['handle', 'handle_path', 'split']);

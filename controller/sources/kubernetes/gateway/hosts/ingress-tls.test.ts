@@ -12,7 +12,7 @@ const authorities = await Promise.all(
   NAMESPACES.map(async (namespace) => ({ namespace, ca: (await makePair([namespace], { authority: true })).certificate })),
 );
 
-type Kind = 'gateways' | 'ingresses' | 'httpRoutes';
+type Kind = 'gateways' | 'ingresses' | 'httpRoutes' | 'tlsRoutes';
 type Sample = readonly [Kind, SampleObject];
 
 /** What clients of `a.test` get at a port, with these objects, each younger than those before it. */
@@ -35,7 +35,7 @@ function tlsOf(name: string, port: number, ...objects: readonly Sample[]) {
       authorities: authorities.map(({ namespace, ca }) => ({ name: `${namespace}/ca`, data: { 'ca.crt': ca } })),
       services: apps.map(({ service }) => service),
       slices: apps.map(({ slice }) => slice),
-      ...{ gateways: of('gateways'), ingresses: of('ingresses'), httpRoutes: of('httpRoutes') },
+      ...{ gateways: of('gateways'), ingresses: of('ingresses'), httpRoutes: of('httpRoutes'), tlsRoutes: of('tlsRoutes') },
     }),
   );
   const host = routes.find(({ domain }) => domain === name);
@@ -370,4 +370,22 @@ test('client certificates that a listener for every host requires are not requir
 test('the host of an Ingress that is younger than a listener for its wildcard has the certificate of that', () => {
   const [every, wild] = [gateway('infra', listener('HTTPS', 443)), gateway('shop', listener('HTTPS', 443, '*.test'))];
   assert.equal(tlsAt(443, every, wild, ingress('odd')).presents, 'shop');
+});
+
+test('a younger TLSRoute takes no connections of an Ingress’s host that its own Gateway ends', () => {
+  const [, route] = routeOf('shop', 'shop/g2', ['a.test']);
+  for (const [over, isPassedOn] of [
+    [listener('HTTPS', 443), false],
+    [listener('HTTP', 80), true],
+  ] as const) {
+    const shop = gateway('shop', over, listener('TLS', 443, '*.test'));
+    assert.equal(tlsAt(443, shop, ingress('infra'), ['tlsRoutes', route]).isPassedOn, isPassedOn);
+  }
+});
+
+test('a Gateway passes on a host’s connections to a route of another namespace although another listener of it ends TLS over it', () => {
+  const shop = gateway('shop', listener('HTTPS', 8_443, '*.test'), listener('TLS', 443, 'a.test'));
+  const [, route] = routeOf('odd', 'shop/g2', ['a.test']);
+  for (const namespace of ['app', 'infra', 'shop'])
+    assert.equal(tlsAt(443, ingress(namespace), shop, ['tlsRoutes', route]).isPassedOn, true);
 });

@@ -181,7 +181,8 @@ function entriesFor(
     if (first === undefined || !isNamed) return [];
     const others = endingAt(name, place);
     const all = routed.flatMap((one) => (isEnded(one) ? [] : (one.routes.get(name) ?? [])));
-    const isLost = isOfOther(name, first.bound, route, all, others);
+    const isEndedHere = names.some((one) => endingIn.has(keyIn(first.bound, one, map)));
+    const isLost = isOfOther(name, first.bound, route, all, others, isEndedHere);
     for (const { bound } of here) {
       if (!isLost) serving.add(bound);
       else lost.push({ bound, name, why: whyLost(name, bound, 'does not pass its connections on', 'an older object that ends TLS') });
@@ -196,6 +197,7 @@ function entriesFor(
 /**
  * Whether the oldest object that names a host too is of another namespace, and older than those of the namespace that would pass its connections
  * on. `first` is the oldest of the listeners that have the host, and `all` are the routes that name it at the place, to any of its listeners.
+ * `isEndedHere`: whether the Gateway of `first` also ends TLS there, for what is over the host.
  */
 function isOfOther(
   name: Hostname,
@@ -203,13 +205,14 @@ function isOfOther(
   route: TlsRoute | undefined,
   all: readonly TlsRoute[],
   others: readonly NamingObject[],
+  isEndedHere: boolean,
 ): boolean {
   const { namespace } = (route ?? first.owner).meta;
   // A route counts although a listener of its namespace has taken the host from it: those who move to a Gateway of their own keep their host.
   const naming = [...(first.listener.hostname === name ? [first.owner] : []), ...all.filter(({ meta }) => meta.namespace === namespace)];
   const [oldest] = [...others].sort(byAge);
-  // An object that also ends TLS for the host, with its own certificate, takes nothing from others: there was no HTTPS before it.
-  const isOwnHttps = oldest?.certifiedBy === first.owner.meta.uid && first.owner.meta.namespace === namespace;
+  // An object that also ends TLS for the host at another place, with its own certificate, takes nothing: there was no HTTPS before it.
+  const isOwnHttps = !isEndedHere && naming.some(({ meta }) => meta.uid === oldest?.certifiedBy);
   const isForeign = oldest !== undefined && oldest.meta.namespace !== namespace && !isOwnHttps;
   return isForeign && naming.length > 0 && naming.every((one) => byAge(oldest, one) < 0);
 }

@@ -196,43 +196,40 @@ const failedShare = ({ requests, failed }: FailingSite): number => failed / requ
 /** There is already an alert for a site without any target. */
 function* failingAlerts({ failing, pools }: Situation): Generator<Alert> {
   const down = new Set(pools.flatMap(({ domain, targets, out }) => (out.length === targets ? [domain] : [])));
-  const below = new Map<string, FailingBelow>();
-  for (const site of [...failing].sort((a, b) => failedShare(b) - failedShare(a))) {
-    const { domain, pattern, requests, failed } = site;
-    if (down.has(domain) || down.has(pattern)) continue;
-    const others = below.get(pattern) ?? { count: -MAX_FAILING, requests: 0, failed: 0, isError: false };
-    if (domain !== pattern) below.set(pattern, others);
-    if (domain === pattern || ++others.count <= 0) yield failingAlert(site);
-    else {
-      others.requests += requests;
-      others.failed += failed;
-      others.isError ||= failed > requests / 2;
-    }
+  const sites = failing.filter(({ domain, pattern }) => !down.has(domain) && !down.has(pattern));
+  const worstFirst = sites.sort((a, b) => failedShare(b) - failedShare(a));
+  for (const [pattern, ofRoute] of Map.groupBy(worstFirst, (site) => site.pattern)) {
+    const below = ofRoute.filter(({ domain }) => domain !== pattern);
+    const others = below.slice(MAX_FAILING);
+    yield* ofRoute.filter(({ domain }) => domain === pattern).map(failingAlert);
+    yield* below.slice(0, MAX_FAILING).map(failingAlert);
+    if (others.length > 0) yield failingBelowAlert(pattern, others);
   }
-  for (const [pattern, others] of below) if (others.count > 0) yield failingBelowAlert(pattern, others);
 }
 
-/** The hosts of a wildcard without alerts of their own. `isError`: one of them answers most of its requests with 5xx. */
-type FailingBelow = { count: number; requests: number; failed: number; isError: boolean };
-
-const failingBelowAlert = (pattern: string, { count, requests, failed, isError }: FailingBelow): Alert =>
+/** About the hosts of a wildcard without alerts of their own: an error if one of them is. */
+const failingBelowAlert = (pattern: string, sites: readonly FailingSite[]): Alert =>
   alert(
-    isError ? 'error' : 'warning',
+    sites.some(isMostlyFailing) ? 'error' : 'warning',
     'server_errors',
     pattern,
-    `${failed} of ${requests} requests to ${count} more hosts of ${pattern} were answered with 5xx in the last five minutes`,
+    `${sumOf(sites, 'failed')} of ${sumOf(sites, 'requests')} requests to ${sites.length} more hosts of ${pattern} were answered with 5xx in the last five minutes`,
     'Look at the log of the service; the dashboard and GET /analytics list the hosts with their responses.',
     { domain: pattern },
   );
 
-const failingAlert = ({ domain, requests, failed }: FailingSite): Alert =>
+const sumOf = (sites: readonly FailingSite[], what: 'requests' | 'failed'): number => sites.reduce((sum, site) => sum + site[what], 0);
+
+const isMostlyFailing = (site: FailingSite): boolean => failedShare(site) > 0.5;
+
+const failingAlert = (site: FailingSite): Alert =>
   alert(
-    failed > requests / 2 ? 'error' : 'warning',
+    isMostlyFailing(site) ? 'error' : 'warning',
     'server_errors',
-    domain,
-    `${failed} of ${requests} requests to ${domain} were answered with 5xx in the last five minutes`,
-    `Look at the log of the service; ${NAME} explain ${domain} shows its targets and their last failures.`,
-    { domain },
+    site.domain,
+    `${site.failed} of ${site.requests} requests to ${site.domain} were answered with 5xx in the last five minutes`,
+    `Look at the log of the service; ${NAME} explain ${site.domain} shows its targets and their last failures.`,
+    { domain: site.domain },
   );
 
 function refusedAlert({ controller, domain, result, reason, since }: RefusedRoute): Alert {

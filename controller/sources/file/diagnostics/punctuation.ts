@@ -4,12 +4,12 @@ import { isMatcher, type Word } from '../../../../shared/config-file/word.ts';
 import type { DiagnosticReport } from './diagnostics.ts';
 
 /** Lines whose arguments are text for people or programs, or patterns, which may end in any way. */
-const TEXTS: ReadonlySet<string> = new Set([
-  ...['header', 'header_regexp', 'request_header', 'header_up', 'header_down', 'respond', 'path_regexp', 'query_regexp'],
-]);
-/** Lines whose arguments are paths, and how to name several. */
+const TEXTS: ReadonlySet<string> = new Set(
+  'header header_regexp request_header header_up header_down respond path_regexp query_regexp'.split(' '),
+);
 const SPACE = 'write a space instead of the comma';
 const MATCHER = 'name both in a matcher, as in @name path /a /b';
+/** Lines whose arguments are paths, and how to name several. */
 const PATHS: ReadonlyMap<string, string> = new Map([
   ['path', SPACE],
   ['hide', SPACE],

@@ -14,7 +14,7 @@ export type ContestEntry = {
   readonly kernel: number;
   /** The total in the first seconds after the start; null if it was not measured. */
   readonly cold: number | null;
-  readonly latency: Latency | null;
+  readonly latency: Omit<Latency, 'delayed'> | null;
   /** Proportional set size of all processes after the load, in bytes. */
   readonly memory: number;
 };
@@ -88,7 +88,8 @@ function waits(runs: readonly Run[]): string[] {
   return [`Part of the proxy's core was unused${saturated ? ', because the core of the load was fully used' : ''}: ${shares}.`];
 }
 
-function sharesOver(limit: number, runs: readonly Run[], shareOf: (sample: LoadSample) => number): string | null {
+/** The proxies for which a share is over a limit in most rounds: `nginx 7 %, caddy 12 %`; null if there are none. */
+export function sharesOver(limit: number, runs: readonly Run[], shareOf: (sample: LoadSample) => number): string | null {
   const shares = runs.map(({ name, samples }) => ({ name, share: median(samples.map(shareOf)) })).filter(({ share }) => share > limit);
   return shares.length === 0 ? null : shares.map(({ name, share }) => `${name} ${percent(share)}`).join(', ');
 }

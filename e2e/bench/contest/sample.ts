@@ -27,7 +27,7 @@ export async function sampled(
 ): Promise<LoadSample> {
   const pids = proxy.pids();
   const [cpu, core, loadCore, begun] = [cpuOf(pids), coreTime(cores), coreTime([LOAD_CORE]), performance.now()];
-  const { perSecond, requests, latency } = await load();
+  const { perSecond, requests, latency, onProxyCore = 0 } = await load();
   const [cpuThen, coreThen, loadCoreThen] = [cpuOf(pids), coreTime(cores), coreTime([LOAD_CORE])];
   // The load's program takes some time to start and to end, in which it sends nothing.
   const around = Math.max(0, (performance.now() - begun) / 1_000 - seconds);
@@ -39,7 +39,7 @@ export async function sampled(
     user: user / requests,
     kernel: kernel / requests,
     latency,
-    foreign: share(coreThen.busy - core.busy - user - kernel),
+    foreign: share(coreThen.busy - core.busy - user - kernel - onProxyCore),
     unused: share(coreThen.idle - core.idle - around * cores.length),
     loadUnused: Math.min(1, Math.max(0, (loadCoreThen.idle - loadCore.idle - around) / seconds)),
   };

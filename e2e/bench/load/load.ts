@@ -12,8 +12,8 @@ export type LoadOptions = {
   readonly secure?: boolean;
   /** Concurrent requests per connection; h2load only. */
   readonly streams?: number;
-  /** The mean pause of each connection before a request (ms); each pause is between half and one and a half times as long. wrk only. */
-  readonly pauseMs?: number;
+  /** The requests per second of all connections together; `paced` only. */
+  readonly perSecond?: number;
 };
 
 export type Measured = {
@@ -21,8 +21,15 @@ export type Measured = {
   readonly requests: number;
   /** The median and the 99th percentile of the time until the response is complete, in ms; null if the program does not report them. */
   readonly latency: Latency | null;
+  /** Processor time that measuring took on the proxy's core, in seconds; nothing by default. */
+  readonly onProxyCore?: number;
 };
-export type Latency = { readonly p50: number; readonly p99: number };
+export type Latency = {
+  readonly p50: number;
+  readonly p99: number;
+  /** The share of requests that the machine delayed, and that are left out (0 to 1); null if that is not known, and none is left out. */
+  readonly delayed: number | null;
+};
 
 /** A program that loads a port. @throws if any response was not as expected. */
 export type Tool = (port: number, load: LoadOptions) => Promise<Measured>;

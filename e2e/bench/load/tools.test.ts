@@ -19,7 +19,7 @@ Transfer/sec:     12.59MB
 `;
 
 test('rate and latency are read from what wrk prints', () => {
-  assert.deepEqual(readWrk(WRK), { perSecond: 57_913.43, requests: 58_172, latency: { p50: 1.05, p99: 0.837 } });
+  assert.deepEqual(readWrk(WRK), { perSecond: 57_913.43, requests: 58_172, latency: { p50: 1.05, p99: 0.837, delayed: null } });
 });
 
 test('failed requests are no measurement', () => {

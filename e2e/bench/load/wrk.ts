@@ -1,21 +1,13 @@
-import { writeFileSync } from 'node:fs';
-import { Folder } from '../../testing/dataplane.ts';
 import { Program } from '../../testing/process.ts';
 import { HOST } from '../contenders/contender.ts';
 import type { LoadOptions, Measured } from './load.ts';
 
 /** Loads a port from one core with 64 keep-alive connections, by default. @throws if any response was not 2xx. */
 export async function wrk(port: number, load: LoadOptions): Promise<Measured> {
-  const { core, seconds, connections = 64, path = '/', close = false, secure = false, fields = [], pauseMs } = load;
-  using folder = new Folder();
+  const { core, seconds, connections = 64, path = '/', close = false, secure = false, fields = [] } = load;
   const args = ['-c', `${core}`, 'wrk', '-t1', `-c${connections}`, `-d${seconds}s`, '--latency', '-H', `Host: ${HOST}`];
   for (const field of fields) args.push('-H', field);
   if (close) args.push('-H', 'Connection: close');
-  if (pauseMs !== undefined) {
-    const script = folder.file('pause.lua');
-    writeFileSync(script, `function delay() return math.random(${Math.ceil(pauseMs / 2)}, ${Math.floor(pauseMs * 1.5)}) end\n`);
-    args.push('-s', script);
-  }
   const program = new Program('taskset', [...args, `http${secure ? 's' : ''}://127.0.0.1:${port}${path}`]);
   await program.exited;
   return readWrk(program.output);
@@ -29,7 +21,11 @@ export function readWrk(output: string): Measured {
   const total = /(\d+) requests in/.exec(output);
   if (rate === null || total === null) throw new Error(`wrk did not measure:\n${output}`);
   const [p50, p99] = [timeOf(output, '50'), timeOf(output, '99')];
-  return { perSecond: Number(rate[1]), requests: Number(total[1]), latency: p50 === null || p99 === null ? null : { p50, p99 } };
+  return {
+    perSecond: Number(rate[1]),
+    requests: Number(total[1]),
+    latency: p50 === null || p99 === null ? null : { p50, p99, delayed: null },
+  };
 }
 
 const MILLISECONDS = { us: 1e-3, ms: 1, s: 1e3, m: 6e4 } as const;

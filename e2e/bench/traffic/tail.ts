@@ -1,40 +1,31 @@
 import { Folder } from '../../testing/dataplane.ts';
 import { nginxUpstream } from '../contenders/nginx.ts';
 import { withCompetitors } from '../contest/competitors.ts';
-import { type Contest, disturbances, entryOf, type Run } from '../contest/contest.ts';
-import { LOAD_CORE, PROXY_CORE, UPSTREAM_CORE } from '../contest/placement.ts';
+import { type Contest, disturbances, entryOf, type Run, sharesOver } from '../contest/contest.ts';
+import { PROXY_CORE, UPSTREAM_CORE } from '../contest/placement.ts';
 import { inTurns, type LoadShape, rounds, type Timing } from '../contest/rounds.ts';
 import { costOf } from '../contest/sample.ts';
-import { type Stalls, stallRemarks, stallsOf } from '../contest/stalls.ts';
 import { atMost, type Figure, median, shown, spreadOf } from '../figure.ts';
+import { paced } from '../load/paced.ts';
 import { wrk } from '../load/wrk.ts';
 
-/**
- * How long each connection waits before a request, on average. Requests of many connections with random pauses are close to random
- * arrivals.
- */
-const PAUSE_MS = 10;
 /** How many times as long as with nginx a request may take at the 99th percentile. */
 const GOAL = 1.2;
+/** If the machine delays more than this share of the requests, what is left may be the easy ones. */
+const FEW = 0.1;
 
 /** How long requests take while a proxy has half its maximum load. */
 const atHalfLoad =
   (secure: boolean) =>
   async (timing: Timing): Promise<Contest[]> => {
     const what = `${secure ? 'TLS, ' : ''}small responses at half of each one's own peak`;
-    const stalls = await stallsOf([PROXY_CORE, LOAD_CORE, UPSTREAM_CORE]);
     using folder = new Folder();
     const upstream = await nginxUpstream(folder, UPSTREAM_CORE);
     try {
       return await withCompetitors({ cores: [PROXY_CORE], upstream: upstream.port, secure }, async (competitors) => {
         const peaks = new Map((await rounds(competitors, timing, wrk, () => ({ secure }))).map((run) => [run.name, peakOf(run)]));
-        const shapeOf = ({ name }: { name: string }): LoadShape => ({
-          secure,
-          pauseMs: PAUSE_MS,
-          connections: Math.max(1, Math.round(((peaks.get(name) ?? 0) / 2) * (PAUSE_MS / 1_000))),
-        });
-        const runs = await inTurns(competitors, timing, wrk, shapeOf);
-        return [tailOf(what, runs, stalls)];
+        const shapeOf = ({ name }: { name: string }): LoadShape => ({ secure, perSecond: (peaks.get(name) ?? 0) / 2 });
+        return [tailOf(what, await inTurns(competitors, timing, paced, shapeOf))];
       });
     } finally {
       await upstream.stop();
@@ -47,16 +38,21 @@ export const tlsTail = atHalfLoad(true);
 /** The maximum requests per second if the proxy has its core to itself. */
 const peakOf = ({ samples }: Run): number => 1 / median(samples.map(costOf));
 
-/**
- * Compares the 99th percentiles. Where something else stops the proxies, they are mostly the time that this takes, so they are not judged.
- */
-export function tailOf(what: string, runs: readonly Run[], stalls: readonly Stalls[]): Contest {
-  const hindrances = [...stallRemarks(stalls), ...disturbances(runs)];
-  const areJudged = hindrances.length === 0;
-  const remarks = areJudged
-    ? []
-    : [...hindrances, 'Requests waited for that, so their times say little about the proxies and are not judged.'];
-  return { what, unit: 'requests', entries: runs.map(entryOf), ratios: ratiosOf(what, runs, areJudged), remarks };
+/** Compares the 99th percentiles. If something else may have delayed requests, they are not judged. */
+export function tailOf(what: string, runs: readonly Run[]): Contest {
+  const hindrances = [...disturbances(runs), ...delays(runs)];
+  const remarks = [...hindrances];
+  if (hindrances.length > 0)
+    remarks.push('Requests may have waited for that, so their times say little about the proxies and are not judged.');
+  return { what, unit: 'requests', entries: runs.map(entryOf), ratios: ratiosOf(what, runs, hindrances.length === 0), remarks };
+}
+
+/** A sentence about what the machine did to requests, if that is too much, or not known. */
+function delays(runs: readonly Run[]): string[] {
+  const isKnown = runs.every(({ samples }) => samples.every(({ latency }) => typeof latency?.delayed === 'number'));
+  if (!isKnown) return ['Whether the machine stopped its cores is not known, since watching that needs real-time priority.'];
+  const shares = sharesOver(FEW, runs, ({ latency }) => latency?.delayed ?? 0);
+  return shares === null ? [] : [`The machine stopped its cores during part of the requests: ${shares}.`];
 }
 
 function ratiosOf(what: string, [ours, ...others]: readonly Run[], areJudged: boolean): Figure[] {

@@ -70,6 +70,12 @@ test('the controller’s unit may create its socket next to that of the data pla
   }
 });
 
+test('a process that the kernel ends for its memory takes no other process of the service along', () => {
+  // systemd.service(5): unless told otherwise, systemd stops the whole service then, and starts it again once all requests have finished.
+  for (const name of ['sluice.service', 'sluice-dataplane.service'])
+    assert.match(readFileSync(join(UNITS, name), 'utf8'), /^OOMPolicy=continue$/m);
+});
+
 test('systemd understands every line of the units', { skip: missing('systemd-analyze') }, async () => {
   using folder = new Folder();
   for (const name of services) {

@@ -30,8 +30,19 @@ export const readMeta = ({ namespace = '', name, uid, creationTimestamp, generat
 /** As written in messages and as the key of an object: `shop/web`. */
 export const nameOf = ({ namespace, name }: Pick<Meta, 'namespace' | 'name'>): string => `${namespace}/${name}`;
 
+export type WithMeta = { readonly meta: Meta };
+
 /** The oldest first, then by name, as conflicts are decided. */
-export const byAge = ({ meta: a }: { readonly meta: Meta }, { meta: b }: { readonly meta: Meta }): number =>
+export const byAge = ({ meta: a }: WithMeta, { meta: b }: WithMeta): number =>
   compare(a.createdAt, b.createdAt) || compare(a.namespace, b.namespace) || compare(a.name, b.name);
+
+export const isOlder = (one: WithMeta, other: WithMeta): boolean => byAge(one, other) < 0;
+
+/** Whether an object is older than one of another namespace, which can take nothing from it. */
+export const isOlderForeign = (one: WithMeta, other: WithMeta): boolean =>
+  one.meta.namespace !== other.meta.namespace && isOlder(one, other);
+
+export const oldestOf = <T extends WithMeta>(all: readonly T[]): T | undefined =>
+  all.reduce<T | undefined>((oldest, one) => (oldest === undefined || isOlder(one, oldest) ? one : oldest), undefined);
 
 const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);

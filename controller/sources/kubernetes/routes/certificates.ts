@@ -6,7 +6,7 @@ import { type Parsed, refused } from '../../../../shared/values/parsed.ts';
 import { MAX_PEM } from '../../../../shared/wire/apply.ts';
 import type { SourceCertificate } from '../../source.ts';
 import { coveringNames } from '../gateway/hosts/hostnames.ts';
-import { byAge, type Meta } from '../objects/meta.ts';
+import { isOlder, type Meta } from '../objects/meta.ts';
 import type { TlsSecret } from '../objects/secret.ts';
 
 /** The maximum number of names in a line; more are split into several. */
@@ -109,7 +109,7 @@ function freeNames(owners: ReadonlyMap<string, Meta>): (secret: string, name: st
   return (secret, name) => {
     if (!parseDomain(name).ok) return [];
     const isOwn = ({ namespace }: Meta): boolean => secret.startsWith(`${namespace}/`);
-    const isBefore = (meta: Meta): boolean => forAll === undefined || byAge({ meta }, { meta: forAll }) < 0;
+    const isBefore = (meta: Meta): boolean => forAll === undefined || isOlder({ meta }, { meta: forAll });
     const owner = coveringNames(name).flatMap((one) => owners.get(one ?? '') ?? [])[0];
     const under = name.startsWith('*.') ? (byWildcard.get(name) ?? []).filter(([host]) => host !== name) : [];
     const isFree = (owner === undefined || isOwn(owner)) && under.every(([, one]) => isOwn(one) || !isBefore(one));

@@ -6,7 +6,7 @@ import type { HostPassthroughs } from '../gateway/hosts/tls-hosts.ts';
 import type { BoundListener } from '../gateway/listeners.ts';
 import { compareMatches } from '../gateway/rules/conditions.ts';
 import type { HttpMatch } from '../objects/http-route.ts';
-import { byAge, type Meta } from '../objects/meta.ts';
+import { byAge, isOlder, type Meta, oldestOf } from '../objects/meta.ts';
 import { originOf, type PathClaim } from './claim.ts';
 import { KUBERNETES_SOURCE } from './cluster-snapshot.ts';
 import type { HostBlock } from './host-block.ts';
@@ -160,11 +160,8 @@ function oldestListener(http: GatewayHost | null): BoundListener | undefined {
   const [ofRoute] = http?.listeners ?? [];
   const [named] = (http === null ? [] : naming(http)).sort((a, b) => byAge(a.owner, b.owner));
   const route = oldestOf(http?.blocks.filter(({ rank, isRefused }) => rank === 0 && !isRefused) ?? []);
-  return named !== undefined && (route === undefined || byAge(named.owner, route) < 0) ? named : ofRoute;
+  return named !== undefined && (route === undefined || isOlder(named.owner, route)) ? named : ofRoute;
 }
-
-const oldestOf = (blocks: readonly HostBlock[]): HostBlock | undefined =>
-  blocks.reduce<HostBlock | undefined>((oldest, one) => (oldest === undefined || byAge(one, oldest) < 0 ? one : oldest), undefined);
 
 const naming = ({ name, listeners }: GatewayHost): BoundListener[] => listeners.filter(({ listener }) => listener.hostname === name);
 

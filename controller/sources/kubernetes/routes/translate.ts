@@ -9,7 +9,7 @@ import type { BoundListener } from '../gateway/listeners.ts';
 import { gatewayProblems, gatewayReadings } from '../gateway/status/gateway-readings.ts';
 import { type GatewayTranslation, translateGateways } from '../gateway/translate-gateways.ts';
 import type { Ingress } from '../objects/ingress.ts';
-import { byAge, type Meta } from '../objects/meta.ts';
+import { byAge, isOlder, isOlderForeign, type Meta } from '../objects/meta.ts';
 import { ingressStatusOf } from '../status/ingress-status.ts';
 import { Backends } from './backends.ts';
 import { readSecret, SecretCertificates } from './certificates.ts';
@@ -122,11 +122,10 @@ function coveredByDefault(
   const owner = deciding[0]?.owner;
   if (owner === undefined) return () => false;
   const { namespace } = owner.meta;
-  const isOlderForeign = (meta: Meta): boolean => meta.namespace !== namespace && byAge({ meta }, owner) < 0;
   const isForAll = ({ isServed, listener }: BoundListener): boolean =>
     isServed && listener.hostname === null && listener.protocol !== 'TLS';
   // Then its Gateway owns every host, and the certificate is not presented.
-  if (listeners.some((bound) => isForAll(bound) && isOlderForeign(bound.owner.meta))) return () => false;
+  if (listeners.some((bound) => isForAll(bound) && isOlderForeign(bound.owner, owner))) return () => false;
   const https = deciding.find((claim) => claim.owner.meta.namespace === namespace && claim.https.kind !== 'off')?.https;
   const secret = https?.kind === 'secret' ? secrets.get(`${https.namespace}/${https.secret}`) : undefined;
   const certificate = secret && readSecret(secret);
@@ -191,9 +190,9 @@ function presentsDefault(host: string, site: GatewaySite | null, certificates: S
 /** The default certificates that were there before a wildcard with a certificate, and still would be presented for an Ingress below it. */
 const olderDefaults = ({ defaults }: GatewayTranslation, ofWildcard: Meta, owner: Meta | null): string[] => {
   // A younger host never had one of others: it had that of the wildcard.
-  const isKept = owner !== null && byAge({ meta: owner }, { meta: ofWildcard }) < 0;
+  const isKept = owner !== null && isOlder({ meta: owner }, { meta: ofWildcard });
   return defaults.flatMap(({ secret, meta }) =>
-    (isKept ? meta.namespace !== ofWildcard.namespace : meta.namespace === owner?.namespace) && byAge({ meta }, { meta: ofWildcard }) < 0
+    (isKept ? meta.namespace !== ofWildcard.namespace : meta.namespace === owner?.namespace) && isOlder({ meta }, { meta: ofWildcard })
       ? [secret]
       : [],
   );

@@ -2,7 +2,7 @@ import { MAX_BLOCKS } from '../../../../../shared/limits.ts';
 import { DEFAULT_HTTP_PORT, DEFAULT_HTTPS_PORT } from '../../../../../shared/settings.ts';
 import { MAX_LINE_BYTES } from '../../../../../shared/wire/apply.ts';
 import type { HttpMatch, HttpRoute } from '../../objects/http-route.ts';
-import { byAge } from '../../objects/meta.ts';
+import { byAge, isOlder, isOlderForeign } from '../../objects/meta.ts';
 import type { HostBlock } from '../../routes/host-block.ts';
 import type { BoundListener } from '../listeners.ts';
 import { mapPort, type PortMap } from '../port-map.ts';
@@ -29,7 +29,7 @@ import { compareRules, type HostRules, type ListenAddress, type RuleMatch } from
 import type { Hostname } from './hostnames.ts';
 import { namedAmong } from './named-places.ts';
 import { type PlaceCondition, placeConditions } from './place-conditions.ts';
-import { isCertifiedFor, isOlderForeign, presentingAmong, usualOf } from './presenting.ts';
+import { isCertifiedFor, presentingAmong, usualOf } from './presenting.ts';
 
 /** The room for the blocks of Gateways in the route of a host. The other half is for Ingresses and Services. */
 const MAX_GATEWAY_BLOCKS = MAX_BLOCKS / 2;
@@ -158,8 +158,8 @@ export function gatewayHost(
     usualOfAll !== null &&
     other !== undefined &&
     other.meta.namespace !== usualOfAll.owner.meta.namespace &&
-    (isOfOther || byAge(other, usualOfAll.owner) < 0);
-  const isCertified = isBesideOther && rules.certifying(name, usualOfAll).some((one) => isOlderForeign(one, usualOfAll));
+    (isOfOther || isOlder(other, usualOfAll.owner));
+  const isCertified = isBesideOther && rules.certifying(name, usualOfAll).some(({ owner }) => isOlderForeign(owner, usualOfAll.owner));
   const isLeft = !isOwnSecret && (ofOwner.includes(true) || isCertified);
   const presenting = isLeft ? null : usualOfAll;
   // Where the owner's listeners are for every host, they present their default certificates.

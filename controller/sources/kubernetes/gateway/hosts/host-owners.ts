@@ -1,4 +1,4 @@
-import { byAge, type Meta } from '../../objects/meta.ts';
+import { byAge, isOlder, isOlderForeign, type Meta, oldestOf, type WithMeta } from '../../objects/meta.ts';
 import type { BoundListener } from '../listeners.ts';
 import type { HostRules, RuleMatch } from './host-rules.ts';
 import type { Hostname } from './hostnames.ts';
@@ -12,7 +12,7 @@ type Place = ReturnType<HostRules['placesOf']>[number];
 
 /** Whether the oldest object of another kind is older than every listener and route of Gateways that names the host. */
 export function isOlderThanAll(other: Meta, name: Hostname, places: readonly Place[], lists: readonly (readonly RuleMatch[])[]): boolean {
-  const isYounger = (one: { readonly meta: Meta }): boolean => byAge({ meta: other }, one) < 0;
+  const isYounger = (one: WithMeta): boolean => isOlder({ meta: other }, one);
   const naming = places.flatMap(({ listeners }) => listeners).filter(({ listener }) => listener.hostname === name);
   return (
     naming.every(({ owner }) => isYounger(owner)) &&
@@ -28,8 +28,8 @@ export type IsOwn = (bound: BoundListener) => boolean;
  */
 export const lateBeside =
   (other: OtherOwner | undefined, owners: ReadonlySet<string>) =>
-  (one: { readonly meta: Meta }): boolean =>
-    other !== undefined && byAge(other, one) < 0 && one.meta.namespace !== other.meta.namespace && !owners.has(one.meta.namespace);
+  (one: WithMeta): boolean =>
+    other !== undefined && isOlderForeign(other, one) && !owners.has(one.meta.namespace);
 
 /** Whether a listener of a place, or a route that is accepted there, named a host before any object of another kind did. */
 export function isNamedBefore(
@@ -40,8 +40,8 @@ export function isNamedBefore(
 ): boolean {
   if (other === undefined) return true;
   return (
-    listeners.some(({ listener, owner }) => listener.hostname === name && byAge(owner, other) < 0) ||
-    list.some(({ rank, route, isRefused }) => rank === 0 && !isRefused && byAge(route, other) < 0)
+    listeners.some(({ listener, owner }) => listener.hostname === name && isOlder(owner, other)) ||
+    list.some(({ rank, route, isRefused }) => rank === 0 && !isRefused && isOlder(route, other))
   );
 }
 
@@ -83,21 +83,20 @@ export function besideOwn(places: readonly Place[], isOwn: IsOwn): IsOwn {
 export function ownListeners(name: Hostname, rules: HostRules, places: readonly Place[], lists: readonly (readonly RuleMatch[])[]): IsOwn {
   const oldest = oldestMatch(lists);
   const all = places.flatMap(({ listeners }) => listeners);
-  const named = oldestOf(all.filter(({ listener }) => listener.hostname === name));
+  const named = oldestOf(all.filter(({ listener }) => listener.hostname === name).map(({ owner }) => owner));
   if (oldest === undefined) {
-    const first = named ?? oldestOf(all);
-    return ({ owner }) => owner.meta.namespace === first?.owner.meta.namespace;
+    const first = named ?? oldestOf(all.map(({ owner }) => owner));
+    return ({ owner }) => owner.meta.namespace === first?.meta.namespace;
   }
   const isOwn = listenersOfRoute(name, rules, oldest);
   const own = all.filter(isOwn).map(({ owner }) => owner);
   if (named === undefined) return isOwn;
-  const isOlder = (one: { readonly meta: Meta }): boolean => byAge(one, named.owner) < 0;
   // Anyone may attach a route for a wildcard to a Gateway for all namespaces, so one of others must have been there before too.
   const { meta } = oldest.route;
-  const isForeignLater = oldest.rank > 0 && !isOlder(oldest.route) && !own.some((one) => one.meta.namespace === meta.namespace);
+  const isForeignLater = oldest.rank > 0 && !isOlder(oldest.route, named) && !own.some((one) => one.meta.namespace === meta.namespace);
   const rivals = oldest.rank === 0 ? [...own, oldest.route] : own;
-  if (!isForeignLater && rivals.some(isOlder)) return isOwn;
-  const { namespace } = named.owner.meta;
+  if (!isForeignLater && rivals.some((one) => isOlder(one, named))) return isOwn;
+  const { namespace } = named.meta;
   const isRouteOfNamespace = oldest.rank === 0 && own.some(({ meta }) => meta.namespace === namespace);
   return isRouteOfNamespace ? isOwn : ({ owner }) => owner.meta.namespace === namespace;
 }
@@ -106,12 +105,6 @@ export function listenersOfRoute(name: Hostname, rules: HostRules, { route }: Ru
   const listeners = rules.listenersOf(route, name);
   return (bound) => listeners.has(bound);
 }
-
-const oldestOf = (all: readonly BoundListener[]): BoundListener | undefined =>
-  all.reduce<BoundListener | undefined>(
-    (oldest, one) => (oldest === undefined || byAge(one.owner, oldest.owner) < 0 ? one : oldest),
-    undefined,
-  );
 
 /** That of the oldest of the most specific routes that are accepted. */
 export function oldestMatch(lists: readonly (readonly RuleMatch[])[]): RuleMatch | undefined {

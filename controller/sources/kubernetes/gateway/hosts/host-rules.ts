@@ -1,7 +1,7 @@
 import { DEFAULT_HTTPS_PORT } from '../../../../../shared/settings.ts';
 import { wildcardOf } from '../../../../../shared/values/host.ts';
 import type { HttpMatch, HttpRoute, HttpRule } from '../../objects/http-route.ts';
-import { byAge, type Meta } from '../../objects/meta.ts';
+import { byAge, isOlderForeign, type Meta, oldestOf } from '../../objects/meta.ts';
 import { isSameList } from '../../routes/same-list.ts';
 import type { Attachment } from '../attachments.ts';
 import type { BoundListener } from '../listeners.ts';
@@ -193,10 +193,9 @@ export class HostRules {
   private keeps(bound: BoundListener, name: Hostname, { gateway, owner, listener }: BoundListener): boolean {
     if (gateway === bound.gateway) return false;
     if (listener.protocol === 'TLS') return true;
-    const { namespace } = owner.meta;
     const routes = this.routes.get(bound)?.get(name) ?? [];
-    const isEarlier = (route: HttpRoute) => !this.refused.has(route) && route.meta.namespace !== namespace && byAge(route, owner) < 0;
-    return namespace !== bound.owner.meta.namespace && routes.some(isEarlier);
+    const isEarlier = (route: HttpRoute) => !this.refused.has(route) && isOlderForeign(route, owner);
+    return owner.meta.namespace !== bound.owner.meta.namespace && routes.some(isEarlier);
   }
 
   /**
@@ -237,7 +236,7 @@ export class HostRules {
     const all = [...this.listeners].flatMap(([at, { byName }]) =>
       (at === key ? over : certified).flatMap((covering) => byName.get(covering) ?? []),
     );
-    return all.filter(({ listener }) => listener.protocol === 'HTTPS').sort((a, b) => byAge(a.owner, b.owner))[0]?.owner.meta;
+    return oldestOf(all.filter(({ listener }) => listener.protocol === 'HTTPS').map(({ owner }) => owner))?.meta;
   }
 
   /**

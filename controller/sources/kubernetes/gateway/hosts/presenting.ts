@@ -1,12 +1,7 @@
 import { covers } from '../../../../../shared/certificates/certificate-names.ts';
 import { DEFAULT_HTTPS_PORT } from '../../../../../shared/settings.ts';
-import { byAge } from '../../objects/meta.ts';
 import type { BoundListener } from '../listeners.ts';
 import type { Hostname } from './hostnames.ts';
-
-/** Whether a listener belongs to another namespace than one that is younger. */
-export const isOlderForeign = ({ owner }: BoundListener, { owner: younger }: BoundListener): boolean =>
-  owner.meta.namespace !== younger.meta.namespace && byAge(owner, younger) < 0;
 
 /**
  * A host has one certificate, however many ports it is served on: the usual one decides, among those whose certificates are for the host.

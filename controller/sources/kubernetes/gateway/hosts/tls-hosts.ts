@@ -1,6 +1,6 @@
 import { MAX_PORTS, MAX_TARGETS } from '../../../../../shared/limits.ts';
 import type { RouteInput } from '../../../../../shared/route.ts';
-import { byAge, nameOf } from '../../objects/meta.ts';
+import { byAge, isOlder, isOlderForeign, nameOf, oldestOf } from '../../objects/meta.ts';
 import type { TlsRoute } from '../../objects/tls-route.ts';
 import type { Attachment } from '../attachments.ts';
 import type { BoundListener } from '../listeners.ts';
@@ -136,7 +136,7 @@ type Ending = { readonly ending: ReadonlySet<string>; readonly endingIn: Readonl
 function keeps({ bound, routes }: Passing, name: Hostname, { bound: { gateway, owner } }: Passing): boolean {
   const { namespace } = owner.meta;
   if (gateway === bound.gateway || namespace === bound.owner.meta.namespace) return false;
-  return routes.get(name)?.some((route) => route.meta.namespace !== namespace && byAge(route, owner) < 0) === true;
+  return routes.get(name)?.some((route) => isOlderForeign(route, owner)) === true;
 }
 
 /** Of the names that cover a host, the most specific one first, those that are more specific than a listener. */
@@ -173,7 +173,7 @@ function entriesFor(
     const here = having.filter((one) => !isEnded(one));
     for (const { bound } of having.filter(isEnded))
       lost.push({ bound, name, why: whyLost(name, bound, 'does not pass its connections on', 'a more specific listener that ends TLS') });
-    const routes = names.map((one) => here.flatMap((listener) => listener.routes.get(one) ?? []).sort(byAge)[0]);
+    const routes = names.map((one) => oldestOf(here.flatMap((listener) => listener.routes.get(one) ?? [])));
     const [route] = routes.filter((one) => one !== undefined);
     const [first] = here;
     // A route may name the host at another place only.
@@ -210,11 +210,11 @@ function isOfOther(
   const { namespace } = (route ?? first.owner).meta;
   // A route counts although a listener of its namespace has taken the host from it: those who move to a Gateway of their own keep their host.
   const naming = [...(first.listener.hostname === name ? [first.owner] : []), ...all.filter(({ meta }) => meta.namespace === namespace)];
-  const [oldest] = [...others].sort(byAge);
+  const oldest = oldestOf(others);
   // An object that also ends TLS for the host at another place, with its own certificate, takes nothing: there was no HTTPS before it.
   const isOwnHttps = !isEndedHere && naming.some(({ meta }) => meta.uid === oldest?.certifiedBy);
   const isForeign = oldest !== undefined && oldest.meta.namespace !== namespace && !isOwnHttps;
-  return isForeign && naming.length > 0 && naming.every((one) => byAge(oldest, one) < 0);
+  return isForeign && naming.length > 0 && naming.every((one) => isOlder(oldest, one));
 }
 
 const whyLost = (name: Hostname, { listener }: BoundListener, what: string, owner: string): string =>

@@ -5,7 +5,7 @@ import { serveLater } from '../exchange/later.ts';
 import type { HostIndex } from '../match/host-index.ts';
 import type { Pool } from '../upstream/pool/pool.ts';
 import type { Endpoint } from '../upstream/target/endpoint.ts';
-import { newestBlock, poolsNaming, poolsOf } from './choose.ts';
+import { newestBlock, poolsAt, poolsOf } from './choose.ts';
 import type { CompiledRoute } from './compiled-route.ts';
 
 /** Routes and targets processed per turn of the event loop: each has a route or some of its blocks compiled. */
@@ -37,28 +37,27 @@ export class Departures {
       if (++steps % STEP === 0) await nextTurn();
     };
     for (const [domain, was] of replaced) {
-      let left: ReadonlySet<Endpoint> = new Set();
+      let left: readonly Pool[] = [];
       await step(() => {
-        left = this.closePools(was, this.tools.index.at(domain));
+        left = poolsLeft(was, this.tools.index.at(domain));
       });
-      for (const endpoint of left) await step(() => this.checkEndpoint(endpoint, this.tools.index.at(domain)));
+      const endpoints = new Set(left.flatMap((pool) => pool.endpoints));
+      // Until the blocks of a large route that have a target are compiled, nothing but its last pool says that it is not gone.
+      for (const endpoint of endpoints) await step(() => void this.poolsWith(endpoint, domain));
+      await step(() => {
+        for (const pool of left) pool.close();
+      });
+      for (const endpoint of endpoints) await step(() => this.checkEndpoint(endpoint, domain));
     }
   }
 
-  /** A large route keeps the pools of the blocks that have not changed. @returns the targets of the others. */
-  private closePools(was: CompiledRoute, now: CompiledRoute | null): Set<Endpoint> {
-    const kept = now === null ? new Set<Pool>() : poolsOf(now);
-    const endpoints = new Set<Endpoint>();
-    for (const pool of poolsOf(was)) {
-      if (kept.has(pool)) continue;
-      pool.close();
-      for (const endpoint of pool.endpoints) endpoints.add(endpoint);
-    }
-    return endpoints;
+  /** Those of the newest table that may have a target. */
+  private poolsWith({ address }: Endpoint, domain: string): ReadonlySet<Pool> {
+    return poolsAt(this.tools.index, domain, address);
   }
 
-  private checkEndpoint(endpoint: Endpoint, now: CompiledRoute | null): void {
-    const pools = now === null ? [] : [...poolsNaming(now, endpoint.address)];
+  private checkEndpoint(endpoint: Endpoint, domain: string): void {
+    const pools = [...this.poolsWith(endpoint, domain)];
     const states = pools.flatMap((pool) => pool.stateOf(endpoint) ?? []);
     const only = (state: string) => states.length > 0 && states.every((one) => one === state);
     endpoint.keepIdle(endpoint.poolCount > 0 && !only('draining'));
@@ -83,4 +82,10 @@ export class Departures {
       serveLater(x);
     }
   }
+}
+
+/** The pools of a replaced route that the newest one does not keep: a large route keeps those of the blocks that have not changed. */
+function poolsLeft(was: CompiledRoute, now: CompiledRoute | null): Pool[] {
+  const kept = now === null ? new Set<Pool>() : poolsOf(now);
+  return [...poolsOf(was)].filter((pool) => !kept.has(pool));
 }

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { createServer as createSecureServer, type Server } from 'node:https';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { type TestContext, test } from 'node:test';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { RouteInput } from '../../../../shared/route.ts';
 import { CertificatesFixture } from '../../testing/certificates.ts';
 import { eventually, get, ProxyFixture, site } from '../../testing/proxy/test-proxy.ts';
@@ -73,4 +74,38 @@ test('it is sent to the address that the target has by then', async (t) => {
   slow.establish();
   assert.equal((await client.readAnswer()).body, 'the same at its new address');
   assert.deepEqual(slow.received, []);
+});
+
+test('a copy of a request whose connection is established while a large route is replaced reaches its mirror, which stays', async (t) => {
+  const slow = await slowAddress(t);
+  using upstream = await UpstreamFixture.serving(ok('original'));
+  // Enough for many turns of the event loop, in which connections are established.
+  const others = Array.from({ length: 5_000 }, (_, nth) => ({ address: `127.0.0.2:${nth + 1}`, id: `other ${nth}`, weight: 0 }));
+  const filler = Array.from({ length: 400 }, (_, nth) => ({ path: `/filler/${nth}`, respond: { status: 200, body: '' } }));
+  const route = (value: string): RouteInput => ({
+    ...site('a.test'),
+    headers: [{ name: 'X-Version', value }],
+    handles: [
+      { path: '/many', upstreams: others },
+      {
+        path: '/',
+        upstreams: [{ address: upstream.address }],
+        mirrors: [{ upstreams: [{ address: slow.address, id: 'mirror' }], tls: true, transport: slow.transport }],
+      },
+      ...filler,
+    ],
+  });
+  using proxy = await ProxyFixture.start([route('one')]);
+  await proxy.request(get('/many'));
+  assert.equal((await proxy.request(get())).body, 'original');
+  await eventually('the connection', () => slow.sockets.length === 1);
+  // It is acknowledged as soon as it serves, before the pools of the other one are closed.
+  const acknowledged = () => proxy.messages.filter(({ kind }) => kind === 'acknowledged').length;
+  const before = acknowledged();
+  const published = proxy.publish([route('two')]);
+  while (acknowledged() === before) await nextTurn();
+  slow.establish();
+  await published;
+  await eventually('the copy', () => slow.received.length === 1);
+  assert.equal(slow.sockets.length, 1);
 });

@@ -76,6 +76,13 @@ test('a process that the kernel ends for its memory takes no other process of th
     assert.match(readFileSync(join(UNITS, name), 'utf8'), /^OOMPolicy=continue$/m);
 });
 
+test('a service that fails to start a few times in a row is not given up', () => {
+  for (const name of services) {
+    const [head = ''] = readFileSync(join(UNITS, name), 'utf8').split('[Service]');
+    assert.match(head, /^StartLimitIntervalSec=0$/m, name);
+  }
+});
+
 test('systemd understands every line of the units', { skip: missing('systemd-analyze') }, async () => {
   using folder = new Folder();
   for (const name of services) {

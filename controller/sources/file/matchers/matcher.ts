@@ -4,6 +4,7 @@ import type { Directive, DirectiveBlock } from '../../../../shared/config-file/d
 import { quote, unquoted } from '../../../../shared/config-file/quote.ts';
 import { isMatcher, lineOf, type Word } from '../../../../shared/config-file/word.ts';
 import type { DiagnosticReport } from '../diagnostics/diagnostics.ts';
+import { reportLiteralMarks } from '../diagnostics/literal-marks.ts';
 import { reportPunctuation } from '../diagnostics/punctuation.ts';
 import type { PlainDraft } from './kind.ts';
 import { KINDS } from './matcher-kinds.ts';
@@ -56,6 +57,7 @@ export function readMatchers(
     else {
       matchers.set(name.text, { name, condition: readCondition(line, report), used: false });
       reportPunctuation(line, report);
+      reportLiteralMarks(line, report);
     }
   }
   return { matchers: { own: matchers, around }, rest: { open: block.open, lines: block.lines.filter(({ name }) => !isMatcher(name)) } };

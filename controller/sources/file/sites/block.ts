@@ -3,6 +3,7 @@ import { type Directive, type DirectiveBlock, firstOf } from '../../../../shared
 import { quote, unquoted } from '../../../../shared/config-file/quote.ts';
 import { isMatcher, lineOf, type Position, type Word } from '../../../../shared/config-file/word.ts';
 import type { DiagnosticReport } from '../diagnostics/diagnostics.ts';
+import { reportLiteralMarks } from '../diagnostics/literal-marks.ts';
 import { reportPunctuation } from '../diagnostics/punctuation.ts';
 import type { BlockKind, Context, Rule, Rules } from '../directives/rule.ts';
 import { misplaced } from './misplaced.ts';
@@ -64,6 +65,7 @@ function readLine<Draft>(
   reportNginxVariables(whole, context.report);
   rule.read(whole, draft, context, condition);
   reportPunctuation(whole, context.report);
+  reportLiteralMarks(whole, context.report);
 }
 
 /** Lines may be imported in any block, whether directives, headers or users. */

@@ -80,3 +80,25 @@ test('an error page is a warning if those before it are for all of its statuses'
   const imported = `(errors) {\n${pageFor('404')}}\na.test {\nreverse_proxy 10.0.0.1:80\n${pageFor('')}import errors\n}\n`;
   assert.deepEqual(warnings(imported), []);
 });
+
+test("a site's own response is a warning if a handle takes all other requests and every block has its own", () => {
+  const upstream = 'reverse_proxy 10.0.0.1:80';
+  for (const [lines, expected] of [
+    [`handle {\n${upstream}\n}\nrespond 404`, ['5:1: respond has no effect: the handle for all paths in line 2']],
+    [
+      `respond "x"\nhandle /a {\n${upstream}\n}\nhandle /* {\nrespond "y"\n}`,
+      ['2:1: respond has no effect: the handle for all paths in line 6'],
+    ],
+    [`${upstream}\nhandle {\nrespond "y"\n}`, ['2:1: reverse_proxy has no effect: the handle for all paths in line 3']],
+    [`handle /a/* {\n${upstream}\n}\nrespond 404`, []],
+    [`${upstream}\nhandle /a {\nheader X-A b\n}\nhandle {\nrespond "x"\n}\npath_case sensitive`, []],
+    [`${upstream}\nhandle {\nheader X-A b\n}`, []],
+    [`@m method POST\nrespond @m 405\nhandle {\n${upstream}\n}`, []],
+    [`@m method POST\nhandle @m {\n${upstream}\n}\nrespond 404`, []],
+  ] as const)
+    assert.deepEqual(
+      warnings(`a.test {\n${lines}\n}\n`),
+      expected.map((text) => `Sluicefile:${text} takes every request that no other one does`),
+    );
+  assert.deepEqual(warnings(`(end) {\nrespond 404\n}\na.test {\nhandle {\n${upstream}\n}\nimport end\n}\n`), []);
+});

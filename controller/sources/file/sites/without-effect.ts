@@ -1,4 +1,5 @@
 import { firstOf } from '../../../../shared/config-file/directive.ts';
+import { lineOf } from '../../../../shared/config-file/word.ts';
 import type { DiagnosticReport } from '../diagnostics/diagnostics.ts';
 import type { SiteDraft } from '../directives/rule.ts';
 
@@ -21,6 +22,19 @@ export function reportWithoutEffect(site: SiteDraft, report: DiagnosticReport): 
     };
     warn(NEED_UPSTREAMS, ['reverse_proxy']);
     warn(NEED_TARGETS, ['reverse_proxy', 'file_server']);
+  }
+  reportUnreachedResponse(site, report);
+}
+
+/** The response of a site is for requests that no block matches, and for blocks without one of their own. */
+function reportUnreachedResponse({ seen, handles }: SiteDraft, report: DiagnosticReport): void {
+  const every = handles.find(({ path, match, group }) => (path === null || path === '/*') && match === null && group === undefined);
+  if (every === undefined || !handles.every(({ draft }) => usesOwnResponse(draft) || has(draft, ['reverse_proxy']))) return;
+  for (const name of ['respond', 'reverse_proxy']) {
+    const word = firstOf(seen, name);
+    const where = word && lineOf(every.place, word);
+    if (word && !word.from)
+      report.warn(word, `${name} has no effect: the handle for all paths in ${where} takes every request that no other one does`);
   }
 }
 

@@ -4,6 +4,7 @@ import { describe, it } from 'node:test';
 import type { Alert } from '../../shared/wire/dashboard.ts';
 import type { ControllerStatus } from '../../shared/wire/status.ts';
 import { alertsOf, type Situation } from './alerts.ts';
+import type { PoolPlace } from './named-targets.ts';
 import { NO_WARNINGS } from './testing/no-warnings.ts';
 
 const SINCE = '2026-01-02T03:04:05.000Z';
@@ -89,6 +90,15 @@ describe('alerts', () => {
       [...alertsOf({ ...failing(20), pools: [{ ...down, targets: 2 }] })].map(({ code }) => code),
       ['pool_degraded', 'server_errors'],
     );
+  });
+
+  it('report a host whose requests fail also if a block of it, or its mirror, has no target', () => {
+    const failing = [{ domain: 'a.test', pattern: 'a.test', requests: 20, failed: 20 }];
+    const pool = { domain: 'a.test', path: null, targets: 1, out: [{ address: 'a:1', reason: 'refused' }] };
+    const codes = (place: object): string[] => [...alertsOf({ ...WELL, failing, pools: [{ ...pool, ...place }] })].map(({ code }) => code);
+    assert.deepEqual(codes({ path: '/old/*' }), ['pool_down', 'server_errors']);
+    assert.deepEqual(codes({ part: 'block 2' }), ['pool_down', 'server_errors']);
+    assert.deepEqual(codes({ part: 'mirror' }), ['pool_degraded', 'server_errors']);
   });
 
   it('report few failing hosts of a wildcard each, the others together, and none if the wildcard has no target', () => {
@@ -199,6 +209,17 @@ describe('alerts', () => {
     );
     const gone = only({ ...WELL, pools: [{ domain: 'a.test', path: null, targets: 0, out: [] }] });
     assert.deepEqual([gone.code, gone.message], ['pool_down', 'a.test has no target left']);
+  });
+
+  it('name the pool without a target, with the URL that it explains, and are milder about mirrors', () => {
+    const about = (place: Partial<PoolPlace>): Alert =>
+      only({ ...WELL, pools: [{ domain: 'a.test', path: null, ...place, targets: 1, out: [{ address: '10.0.0.1:80', reason: 'no' }] }] });
+    assert.match(about({ path: '/api/*' }).action, / sluice explain a\.test\/api\/ shows /);
+    assert.match(about({}).action, / sluice explain a\.test shows /);
+    const [block, mirror] = [about({ part: 'block 2' }), about({ part: 'mirror' })];
+    assert.equal(block.message, 'block 2 of a.test has no target in rotation: 10.0.0.1:80: no');
+    assert.equal(block.action, 'Start the service or correct its address.');
+    assert.deepEqual([mirror.severity, mirror.subject], ['warning', 'mirror of a.test']);
   });
 
   it('report a pool with some targets out of rotation as a warning, naming a few of them', () => {

@@ -4,6 +4,7 @@ import type { Alert, Severity } from '../../shared/wire/dashboard.ts';
 import { SOURCE_FAILED } from '../../shared/wire/errors.ts';
 import type { ControllerStatus, DataplaneStatus, LastFailure } from '../../shared/wire/status.ts';
 import type { RefusedRoute } from '../table/controllers/reported-conditions.ts';
+import type { PoolPlace } from './named-targets.ts';
 import { problemAdvice } from './problem-advice.ts';
 import { DELAYED, DRAINING, NO_PORT } from './readiness.ts';
 
@@ -30,10 +31,8 @@ export type Situation = {
 export type Warnings = Readonly<Record<keyof typeof WARNED, readonly string[]>>;
 
 /** A pool with targets that should get requests and do not. */
-export type PoolTrouble = {
+export type PoolTrouble = PoolPlace & {
   readonly domain: string;
-  /** The path block that has a pool of its own; null for the site's pool. */
-  readonly path: string | null;
   readonly targets: number;
   readonly out: readonly { readonly address: string; readonly reason: string; readonly failure?: LastFailure }[];
 };
@@ -147,31 +146,22 @@ function* reloadAlerts({ last_reload: last, problems }: Situation['status']): Ge
   yield alert('error', 'reload_failed', 'config file', message, `Correct the config file and run ${NAME} reload.`, { since: last.at });
 }
 
-function poolAlert({ domain, path, targets, out }: PoolTrouble): Alert {
-  const pool = path === null ? domain : `${domain}${path}`;
+function poolAlert(trouble: PoolTrouble): Alert {
+  const { domain, targets, out } = trouble;
+  const pool = poolName(trouble);
   const shown = out.slice(0, MAX_TARGETS).map(({ address, reason, failure }) => `${address}: ${reason}${failureOf(reason, failure)}`);
   const more = out.length > shown.length ? [`and ${out.length - shown.length} more`] : [];
   const why = [...shown, ...more].join('; ');
   const about = { domain, since: null };
-  const explained = `${NAME} explain ${domain} shows what visitors get until then.`;
-  if (targets === 0)
-    return alert(
-      'error',
-      'pool_down',
-      pool,
-      `${pool} has no target left`,
-      `Start a container or a pod for it, or remove the site; ${explained}`,
-      about,
-    );
-  if (out.length === targets)
-    return alert(
-      'error',
-      'pool_down',
-      pool,
-      `${pool} has no target in rotation: ${why}`,
-      `Start the service or correct its address; ${explained}`,
-      about,
-    );
+  const explained = explainedBy(trouble);
+  if (targets === 0) {
+    const action = `Start a container or a pod for it, or remove the site${explained}`;
+    return alert('error', 'pool_down', pool, `${pool} has no target left`, action, about);
+  }
+  const none = `${pool} has no target in rotation: ${why}`;
+  if (out.length === targets && trouble.part === 'mirror')
+    return alert('warning', 'pool_degraded', pool, none, 'Start the service or correct its address; visitors do not notice.', about);
+  if (out.length === targets) return alert('error', 'pool_down', pool, none, `Start the service or correct its address${explained}`, about);
   return alert(
     'warning',
     'pool_degraded',
@@ -180,6 +170,15 @@ function poolAlert({ domain, path, targets, out }: PoolTrouble): Alert {
     'Look at the log of the service at this address; the other targets get its requests until it is back.',
     about,
   );
+}
+
+const poolName = ({ domain, path, part }: PoolTrouble): string => (part === undefined ? `${domain}${path ?? ''}` : `${part} of ${domain}`);
+
+/** The end of a sentence. Which requests another part gets may depend on more than the URL. */
+function explainedBy({ domain, path, part }: PoolTrouble): string {
+  if (part !== undefined) return '.';
+  // Every asterisk matches nothing, too.
+  return `; ${NAME} explain ${domain}${path?.replaceAll('*', '') ?? ''} shows what visitors get until then.`;
 }
 
 const MAX_TARGETS = 3;
@@ -193,9 +192,10 @@ const MAX_FAILING = 5;
 
 const failedShare = ({ requests, failed }: FailingSite): number => failed / requests;
 
-/** There is already an alert for a site without any target. */
+/** There is already an alert for a site without any target. One for a block says nothing about the rest of the site. */
 function* failingAlerts({ failing, pools }: Situation): Generator<Alert> {
-  const down = new Set(pools.flatMap(({ domain, targets, out }) => (out.length === targets ? [domain] : [])));
+  const ofSites = pools.filter(({ path, part }) => path === null && part === undefined);
+  const down = new Set(ofSites.flatMap(({ domain, targets, out }) => (out.length === targets ? [domain] : [])));
   const sites = failing.filter(({ domain, pattern }) => !down.has(domain) && !down.has(pattern));
   const worstFirst = sites.sort((a, b) => failedShare(b) - failedShare(a));
   for (const [pattern, ofRoute] of Map.groupBy(worstFirst, (site) => site.pattern)) {

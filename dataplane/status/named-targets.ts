@@ -39,10 +39,10 @@ export type NamedTarget = {
 
 /** A target as one pool of a route uses it. */
 export type PoolTarget = { readonly target: NamedTarget; readonly view: RouteView };
-/**
- * `path` is the one of the block whose pool it is; null for the site's. Without members it belongs to a site that has lost its last target.
- */
-export type RoutePool = { readonly path: string | null; readonly members: readonly PoolTarget[] };
+/** Which pool of a route it is: its site's (`path` null), that of the block with this path, or that of another `part`. */
+export type PoolPlace = { readonly path: string | null; readonly part?: `block ${number}` | 'mirror' | 'tls_passthrough' };
+/** Without members it belongs to a site that has lost its last target. */
+export type RoutePool = PoolPlace & { readonly members: readonly PoolTarget[] };
 export type RoutePools = { readonly domain: string; readonly pools: readonly RoutePool[] };
 
 /** The targets of all routes, and the pools of each. */
@@ -53,10 +53,7 @@ export class TargetIndex {
   readonly routes: RoutePools[] = [];
 
   add({ route, unconfirmed }: OwnedRoute): void {
-    const paths = [null, ...route.handles.flatMap((handle) => (ownPool(route, handle) === null ? [] : [handle.path ?? '*']))];
-    const mirrors = [route, ...route.handles].flatMap((part) => part.mirrors ?? []).map(() => 'mirror');
-    const others = [...mirrors, ...(route.tls_passthrough ?? []).map(() => 'tls_passthrough')];
-    // Then the mirrors, and the pools of connections that are passed through.
+    const places = placesIn(route);
     const pools = poolsIn(route).flatMap((pool, index) => {
       const members: PoolTarget[] = [];
       const isInOrder = pool.lb_policy?.policy === 'first';
@@ -64,13 +61,24 @@ export class TargetIndex {
         const before = isInOrder ? { members, count: members.length } : null;
         members.push(addTarget(this.targets, route.domain, seen, before, index));
       }
-      return members.length === 0
-        ? []
-        : [{ path: index < paths.length ? (paths[index] ?? null) : (others[index - paths.length] ?? null), members }];
+      return members.length === 0 ? [] : [{ ...(places[index] ?? SITE), members }];
     });
     if (pools.length > 0) this.routes.push({ domain: route.domain, pools });
-    else if (!answersItself(route)) this.routes.push({ domain: route.domain, pools: [{ path: null, members: [] }] });
+    else if (!answersItself(route)) this.routes.push({ domain: route.domain, pools: [{ ...SITE, members: [] }] });
   }
+}
+
+const SITE: PoolPlace = { path: null };
+
+/** The places of the pools that `poolsIn` lists, in its order. */
+function placesIn(route: RouteSpec): PoolPlace[] {
+  const blocks = route.handles.flatMap((handle, index): PoolPlace[] => {
+    if (ownPool(route, handle) === null) return [];
+    return [handle.path === null ? { path: null, part: `block ${index + 1}` } : { path: handle.path }];
+  });
+  const mirrors = [route, ...route.handles].flatMap((part) => part.mirrors ?? []).map((): PoolPlace => ({ path: null, part: 'mirror' }));
+  const passed = (route.tls_passthrough ?? []).map((): PoolPlace => ({ path: null, part: 'tls_passthrough' }));
+  return [SITE, ...blocks, ...mirrors, ...passed];
 }
 
 /** Every target used by a route, by its name. */

@@ -68,6 +68,21 @@ test('the pool of a block is reported with its path', () => {
   );
 });
 
+test('the pool of a block without a path, of a mirror, and of connections that are passed on is reported as what it is', () => {
+  const lost = { upstreams: [TWO] };
+  const places = (more: Partial<RouteInput>) => troubles([ONE], [TWO.address], more).map(({ path, part }) => [path, part]);
+  const handles = [
+    { path: '/api/*', upstreams: [ONE] },
+    { path: null, ...lost, mirrors: [lost] },
+  ];
+  assert.deepEqual(places({ handles }), [
+    [null, 'block 2'],
+    [null, 'mirror'],
+  ]);
+  assert.deepEqual(places({ mirrors: [lost] }), [[null, 'mirror']]);
+  assert.deepEqual(places({ tls_passthrough: [lost] }), [[null, 'tls_passthrough']]);
+});
+
 test('restored targets that wait for their controller are not reported here', () => {
   assert.deepEqual(troubles([{ ...ONE, id: 'c1' }], [], {}, true), []);
 });

@@ -12,8 +12,8 @@ type View = {
  * The targets that should get requests and do not, if there are any. A target that is leaving or starting is part of every replacement,
  * so it counts only if nothing else is left. Restored targets that wait for their controller are reported as such, not here.
  */
-export function poolTroubles(domain: string, { path, members }: RoutePool, { reason, failure }: View): PoolTrouble[] {
-  if (members.length === 0) return [{ domain, path, targets: 0, out: [] }];
+export function poolTroubles(domain: string, { members, ...place }: RoutePool, { reason, failure }: View): PoolTrouble[] {
+  if (members.length === 0) return [{ domain, ...place, targets: 0, out: [] }];
   const judged = members
     .filter(({ view: { state } }) => state !== 'draining' && state !== UNCONFIRMED)
     .map((member) => ({ member, why: reason(member) }));
@@ -24,5 +24,5 @@ export function poolTroubles(domain: string, { path, members }: RoutePool, { rea
     const last = failure(member);
     return [{ address: member.target.address, reason: why, ...(last && { failure: last }) }];
   });
-  return out.length === 0 ? [] : [{ domain, path, targets: counted.length, out }];
+  return out.length === 0 ? [] : [{ domain, ...place, targets: counted.length, out }];
 }

@@ -51,6 +51,14 @@ test('that all failures are of one client’s requests is part of the reason', a
   assert.equal(upstreams.find(ONE, false)?.reason, "connection refused (3 in a row, all of one client's requests)");
 });
 
+test('a mirror without a target is out of rotation, but no pool that is down', async () => {
+  const { fixture, upstreams, fail } = await start();
+  using _ = fixture;
+  await fixture.table.post(routeOf('a.test', ONE, { mirrors: [{ upstreams: [{ address: TWO }] }] }));
+  fail(TWO);
+  assert.deepEqual((await upstreams.load()).routes, [{ domain: 'a.test', inRotation: 1, out: 1, poolsDown: 0 }]);
+});
+
 test('a target that has been out for long enough is listed as out until a request has tried it', async () => {
   const { fixture, upstreams, targets, clock, fail } = await start();
   using _ = fixture;

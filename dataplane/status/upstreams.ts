@@ -145,11 +145,12 @@ export class Upstreams {
 
   private routeLoad({ domain, pools }: RoutePools): RouteLoad {
     const load = { domain, inRotation: 0, out: 0, poolsDown: 0 };
-    for (const { members } of pools) {
+    for (const { members, part } of pools) {
       const inRotation = members.filter((member) => this.reasonFor(member) === null).length;
       load.inRotation += inRotation;
       load.out += members.length - inRotation;
-      if (inRotation === 0) load.poolsDown++;
+      // No visitor notices that a mirror is down.
+      if (inRotation === 0 && part !== 'mirror') load.poolsDown++;
     }
     return load;
   }

@@ -3,19 +3,9 @@ import type { RouteInput } from '../../../../../shared/route.ts';
 import { byAge } from '../../objects/meta.ts';
 import type { BoundListener } from '../listeners.ts';
 import type { PortMap } from '../port-map.ts';
-import type { ListenAddress } from './host-rules.ts';
+import type { HostPlace, ListenAddress } from './host-rules.ts';
+import type { OwnedPlace } from './owned-places.ts';
 import { placeConditions } from './place-conditions.ts';
-
-/** A place of a host with its listeners, those that decide there, and which of these belong to the owner of the host there. */
-export type OwnedPlace = {
-  readonly place: ListenAddress;
-  readonly listeners: readonly BoundListener[];
-  /** Others than its listeners if these are younger than the other objects of the host. */
-  readonly before: readonly BoundListener[];
-  /** Whether the rule for the places of other objects may apply there. */
-  readonly isUsual: boolean;
-  readonly isOwn: (bound: BoundListener) => boolean;
-};
 
 /** The client certificates that a host requires, as members of its route. */
 export type ClientRules = {
@@ -37,12 +27,12 @@ type RuledPlace = ListenAddress & { readonly authorities: string | null };
 export function clientRules(all: readonly OwnedPlace[], usual: string | null | undefined, isOwn: OwnedPlace['isOwn'], map: PortMap) {
   const conflicting: BoundListener[] = [];
   const known = new Set<string>();
-  const found = new Map<OwnedPlace, { readonly place: RuledPlace; readonly listeners: readonly BoundListener[] }>();
+  const found = new Map<OwnedPlace, HostPlace & { readonly place: RuledPlace }>();
   // There is room for some authorities only, first for those of the owner of the host: others may require some at further addresses.
   const isOther = ({ before }: OwnedPlace): number => Number(!before.some(isOwn));
   const ruled: RuledPlace[] = [];
   for (const one of [...all].sort((a, b) => isOther(a) - isOther(b))) {
-    const { place, listeners, before, isUsual, isOwn: isOwnHere } = one;
+    const { place, listeners, list, before, isUsual, isOwn: isOwnHere } = one;
     const own = requiredBy(before.filter(isOwnHere));
     const authorities = own ?? (usual !== undefined && isUsual && !before.some(isOwn) ? usual : null);
     const hasRoom = authorities === null || known.has(authorities) || known.size < MAX_PORTS;
@@ -51,7 +41,7 @@ export function clientRules(all: readonly OwnedPlace[], usual: string | null | u
       hasRoom && (clientAuthorities === null || clientAuthorities === authorities);
     const served = listeners.filter(isServed);
     for (const bound of listeners) if (!isServed(bound)) conflicting.push(bound);
-    if (served.length > 0) found.set(one, { place: { ...place, authorities }, listeners: served });
+    if (served.length > 0) found.set(one, { place: { ...place, authorities }, listeners: served, list });
     // The paths of other objects are served there in any case.
     if (served.length > 0 || (hasRoom && usual !== undefined && before !== listeners)) ruled.push({ ...place, authorities });
   }

@@ -1,6 +1,6 @@
-import { byAge, isOlder, isOlderForeign, type Meta, oldestOf, type WithMeta } from '../../objects/meta.ts';
+import { isOlder, isOlderForeign, type Meta, oldestOf, type WithMeta } from '../../objects/meta.ts';
 import type { BoundListener } from '../listeners.ts';
-import type { HostRules, RuleMatch } from './host-rules.ts';
+import type { HostPlace, HostRules, RuleMatch } from './host-rules.ts';
 import type { Hostname } from './hostnames.ts';
 
 /**
@@ -8,71 +8,93 @@ import type { Hostname } from './hostnames.ts';
  */
 export type OtherOwner = { readonly meta: Meta; readonly https: ReadonlyMap<string, boolean> };
 
-type Place = ReturnType<HostRules['placesOf']>[number];
-
-/** Whether the oldest object of another kind is older than every listener and route of Gateways that names the host. */
-export function isOlderThanAll(other: Meta, name: Hostname, places: readonly Place[], lists: readonly (readonly RuleMatch[])[]): boolean {
-  const isYounger = (one: WithMeta): boolean => isOlder({ meta: other }, one);
-  const naming = places.flatMap(({ listeners }) => listeners).filter(({ listener }) => listener.hostname === name);
-  return (
-    naming.every(({ owner }) => isYounger(owner)) &&
-    lists.flat().every(({ rank, route, isRefused }) => rank > 0 || isRefused || isYounger(route))
-  );
-}
-
 export type IsOwn = (bound: BoundListener) => boolean;
 
-/**
- * Whether an object is younger than those of other kinds with paths of a host, and belongs neither to the namespace of the oldest one nor
- * to its owners. Those paths are served at every place, so it decides nothing about their clients.
- */
-export const lateBeside =
-  (other: OtherOwner | undefined, owners: ReadonlySet<string>) =>
-  (one: WithMeta): boolean =>
-    other !== undefined && isOlderForeign(other, one) && !owners.has(one.meta.namespace);
+/** Whom a host belongs to, and so which of its listeners decide about its clients and its certificate. */
+export type HostOwner = {
+  readonly other: OtherOwner | undefined;
+  /** Whether it belongs to an object of another kind, because that is older than every listener and route of Gateways that names it. */
+  readonly isOfOther: boolean;
+  /** The listeners of the owner, and those to which it has attached the routes by which it has the host. */
+  readonly isOwn: IsOwn;
+  /** Also the other listeners of namespaces that have such ones. */
+  readonly isBeside: IsOwn;
+  /** Those that may require certificates of its clients. */
+  readonly isRequiring: IsOwn;
+  /** Those that decide about that for paths of objects of other kinds. */
+  readonly isDeciding: IsOwn;
+  /** Those of its oldest route; null if none is accepted. */
+  readonly isOfRoute: IsOwn | null;
+  /** The namespaces of the owner. */
+  readonly namespaces: ReadonlySet<string>;
+  /** Whether these also have objects of other kinds for the host, although the oldest one may be of another namespace. */
+  readonly hasOthers: boolean;
+  /** Whether one of these has a setting for HTTPS. */
+  readonly hasHttps: boolean;
+};
 
-/** Whether a listener of a place, or a route that is accepted there, named a host before any object of another kind did. */
-export function isNamedBefore(
-  other: OtherOwner | undefined,
+/**
+ * `named` are the places where the host is served, and `covered` also those where only what is over it is served: at all of them, it has the
+ * same certificate.
+ */
+export function hostOwner(
   name: Hostname,
-  listeners: readonly BoundListener[],
-  list: readonly RuleMatch[],
-): boolean {
-  if (other === undefined) return true;
-  return (
-    listeners.some(({ listener, owner }) => listener.hostname === name && isOlder(owner, other)) ||
-    list.some(({ rank, route, isRefused }) => rank === 0 && !isRefused && isOlder(route, other))
+  rules: HostRules,
+  other: OtherOwner | undefined,
+  named: readonly HostPlace[],
+  covered: readonly HostPlace[],
+): HostOwner {
+  const oldest = oldestMatch(covered);
+  const isOfRoute = oldest === undefined ? null : listenersOfRoute(name, rules, oldest);
+  const owner =
+    other !== undefined && isOlderThanAll(other.meta, name, named)
+      ? ownedByOther(other.meta, name, rules, named)
+      : ownedByGateways(name, rules, named, covered);
+  const https = [...owner.namespaces].flatMap((namespace) => other?.https.get(namespace) ?? []);
+  return { ...owner, other, isOfRoute, hasOthers: https.length > 0, hasHttps: https.includes(true) };
+}
+
+/** Whether the oldest object of another kind is older than every listener and route of Gateways that names the host. */
+function isOlderThanAll(other: Meta, name: Hostname, places: readonly HostPlace[]): boolean {
+  const isYounger = (one: WithMeta): boolean => isOlder({ meta: other }, one);
+  return places.every(
+    ({ listeners, list }) =>
+      listeners.every(({ listener, owner }) => listener.hostname !== name || isYounger(owner)) &&
+      list.every(({ rank, route, isRefused }) => rank > 0 || isRefused || isYounger(route)),
   );
 }
 
-/** Those of an object's namespace, and those to which it has attached routes for the host. */
-export function listenersOf(owner: Meta, name: Hostname, rules: HostRules, lists: readonly (readonly RuleMatch[])[]): IsOwn {
-  const isNaming = namingListenersOf(owner, name, rules, lists);
-  return (bound) => bound.owner.meta.namespace === owner.namespace || isNaming(bound);
+function ownedByOther(other: Meta, name: Hostname, rules: HostRules, places: readonly HostPlace[]) {
+  const { namespace } = other;
+  // Of its owner, only listeners and routes that name the host require certificates: otherwise others could turn that on by naming it.
+  const isNaming = namingListenersOf(namespace, name, rules, places);
+  const isOwn: IsOwn = (bound) => namespaceOf(bound) === namespace || isNaming(bound);
+  return { isOfOther: true, isOwn, isBeside: isOwn, isRequiring: isNaming, isDeciding: isNaming, namespaces: new Set([namespace]) };
 }
 
-/** The same for those of its namespace that are for exactly this host. */
-export function namingListenersOf({ namespace }: Meta, name: Hostname, rules: HostRules, lists: readonly (readonly RuleMatch[])[]): IsOwn {
-  const routes = new Set(lists.flatMap((list) => list.flatMap(({ rank, route }) => (rank === 0 ? [route] : []))));
+function ownedByGateways(name: Hostname, rules: HostRules, named: readonly HostPlace[], covered: readonly HostPlace[]) {
+  const isOwn = ownListeners(name, rules, covered);
+  const isBeside = besideOwn(covered, isOwn);
+  // Listeners of others that are more specific turn nothing off, nor do routes of others at one of the owner's listeners.
+  const ofRoute = oldestMatch(covered)?.route.meta.namespace;
+  const isOwnRoute = covered.some(({ listeners }) => listeners.some((one) => isOwn(one) && namespaceOf(one) === ofRoute));
+  const namespaces = new Set(named.flatMap(({ listeners }) => listeners.filter(isOwn).map(namespaceOf)));
+  return { isOfOther: false, isOwn, isBeside, isRequiring: isOwn, isDeciding: isOwnRoute ? isOwn : isBeside, namespaces };
+}
+
+/** The listeners of a namespace that are for exactly a host, and those to which it has attached routes that name the host. */
+function namingListenersOf(namespace: string, name: Hostname, rules: HostRules, places: readonly HostPlace[]): IsOwn {
+  const routes = new Set(places.flatMap(({ list }) => list.flatMap(({ rank, route }) => (rank === 0 ? [route] : []))));
   const own = [...routes].filter(({ meta }) => meta.namespace === namespace).map((route) => rules.listenersOf(route, name));
-  return (bound) =>
-    (bound.owner.meta.namespace === namespace && bound.listener.hostname === name) || own.some((listeners) => listeners.has(bound));
+  return (bound) => (namespaceOf(bound) === namespace && bound.listener.hostname === name) || own.some((listeners) => listeners.has(bound));
 }
 
-export const namespaceOf = ({ owner }: BoundListener): string => owner.meta.namespace;
-
-/** The listeners at a place of the owner of the host there; those of the oldest Gateway if no route there is accepted. */
-export const ownersAt = (place: Place, name: Hostname, rules: HostRules, list: readonly RuleMatch[]): IsOwn => {
-  const [oldest] = place.listeners;
-  return list.every(({ isRefused }) => isRefused)
-    ? (bound) => bound.gateway === oldest?.gateway
-    : ownListeners(name, rules, [place], [list]);
-};
+const namespaceOf = ({ owner }: BoundListener): string => owner.meta.namespace;
 
 /** Those of a namespace that has own ones: the oldest route of a host may be attached to one of several only, such as the one for HTTP. */
-export function besideOwn(places: readonly Place[], isOwn: IsOwn): IsOwn {
-  const namespaces = new Set(places.flatMap(({ listeners }) => listeners.filter(isOwn).map(({ owner }) => owner.meta.namespace)));
-  return ({ owner }) => namespaces.has(owner.meta.namespace);
+function besideOwn(places: readonly HostPlace[], isOwn: IsOwn): IsOwn {
+  const namespaces = new Set(places.flatMap(({ listeners }) => listeners.filter(isOwn).map(namespaceOf)));
+  return (bound) => namespaces.has(namespaceOf(bound));
 }
 
 /**
@@ -80,13 +102,13 @@ export function besideOwn(places: readonly Place[], isOwn: IsOwn): IsOwn {
  * listeners, the host belongs to that namespace: on other ports, anyone may name it. Without a route, it belongs to that of the oldest
  * listener.
  */
-export function ownListeners(name: Hostname, rules: HostRules, places: readonly Place[], lists: readonly (readonly RuleMatch[])[]): IsOwn {
-  const oldest = oldestMatch(lists);
+export function ownListeners(name: Hostname, rules: HostRules, places: readonly HostPlace[]): IsOwn {
+  const oldest = oldestMatch(places);
   const all = places.flatMap(({ listeners }) => listeners);
   const named = oldestOf(all.filter(({ listener }) => listener.hostname === name).map(({ owner }) => owner));
   if (oldest === undefined) {
     const first = named ?? oldestOf(all.map(({ owner }) => owner));
-    return ({ owner }) => owner.meta.namespace === first?.meta.namespace;
+    return (bound) => namespaceOf(bound) === first?.meta.namespace;
   }
   const isOwn = listenersOfRoute(name, rules, oldest);
   const own = all.filter(isOwn).map(({ owner }) => owner);
@@ -97,20 +119,31 @@ export function ownListeners(name: Hostname, rules: HostRules, places: readonly 
   const rivals = oldest.rank === 0 ? [...own, oldest.route] : own;
   if (!isForeignLater && rivals.some((one) => isOlder(one, named))) return isOwn;
   const { namespace } = named.meta;
-  const isRouteOfNamespace = oldest.rank === 0 && own.some(({ meta }) => meta.namespace === namespace);
-  return isRouteOfNamespace ? isOwn : ({ owner }) => owner.meta.namespace === namespace;
+  const isRouteOfNamespace = oldest.rank === 0 && own.some((one) => one.meta.namespace === namespace);
+  return isRouteOfNamespace ? isOwn : (bound) => namespaceOf(bound) === namespace;
 }
 
-export function listenersOfRoute(name: Hostname, rules: HostRules, { route }: RuleMatch): IsOwn {
+function listenersOfRoute(name: Hostname, rules: HostRules, { route }: RuleMatch): IsOwn {
   const listeners = rules.listenersOf(route, name);
   return (bound) => listeners.has(bound);
 }
 
 /** That of the oldest of the most specific routes that are accepted. */
-export function oldestMatch(lists: readonly (readonly RuleMatch[])[]): RuleMatch | undefined {
+function oldestMatch(places: readonly HostPlace[]): RuleMatch | undefined {
   let oldest: RuleMatch | undefined;
-  for (const list of lists)
+  for (const { list } of places)
     for (const one of list)
-      if (!one.isRefused && (oldest === undefined || (one.rank - oldest.rank || byAge(one.route, oldest.route)) < 0)) oldest = one;
+      if (
+        !one.isRefused &&
+        (oldest === undefined || one.rank < oldest.rank || (one.rank === oldest.rank && isOlder(one.route, oldest.route)))
+      )
+        oldest = one;
   return oldest;
 }
+
+/**
+ * Whether an object is younger than those of other kinds with paths of a host, and belongs neither to the namespace of the oldest one nor
+ * to its owners. Those paths are served at every place, so it decides nothing about their clients.
+ */
+export const isLate = ({ isOfOther, other, namespaces }: HostOwner, one: WithMeta): boolean =>
+  !isOfOther && other !== undefined && isOlderForeign(other, one) && !namespaces.has(one.meta.namespace);

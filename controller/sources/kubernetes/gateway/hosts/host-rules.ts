@@ -23,13 +23,20 @@ export type RuleMatch = {
 /** Where connections arrive: a port of listeners, and an address of the proxy if each Gateway has its own, else null. */
 export type ListenAddress = { readonly address: string | null; readonly port: number };
 
+/** A place where a host has listeners, with their rules for it in the order in which these are tried. */
+export type HostPlace = {
+  readonly place: ListenAddress;
+  readonly listeners: readonly BoundListener[];
+  readonly list: readonly RuleMatch[];
+};
+
 /** An object that names a host; `bound` if it is a listener. `certifiedBy`: the uid of the object whose certificate its host has. */
 export type NamingObject = { readonly meta: Meta; readonly bound: BoundListener | null; readonly certifiedBy?: string };
 
 /** The routes of a listener by the host name that they have there. */
 type Routes = Map<Hostname, HttpRoute[]>;
 type ByName = Map<Hostname, BoundListener[]>;
-type IsPassing = (bound: BoundListener) => boolean;
+export type IsPassing = (bound: BoundListener) => boolean;
 type Listeners = { readonly place: ListenAddress; readonly byName: ByName };
 
 /** Which rules apply to which hosts at which places: usually those of the most specific listener, the most specific rule first. */
@@ -101,15 +108,15 @@ export class HostRules {
   }
 
   /**
-   * The places where a host has listeners, sorted, with the listeners that have it there. `isPassing`: whether one that passes connections
+   * The places where a host has listeners, sorted. `isPassing`: whether one that passes connections
    * on, and covers the host, does that for it; null: each does.
    */
-  placesOf(name: Hostname, isPassing: IsPassing | null): { readonly place: ListenAddress; readonly listeners: readonly BoundListener[] }[] {
+  placesOf(name: Hostname, isPassing: IsPassing | null): HostPlace[] {
     const names = coveringNames(name);
     return [...this.listeners]
       .flatMap(([key, { place, byName }]) => {
         const listeners = this.servingAt(key, byName, names, isPassing);
-        return listeners.length === 0 ? [] : [{ place, listeners }];
+        return listeners.length === 0 ? [] : [{ place, listeners, list: this.rulesFor(name, listeners) }];
       })
       .sort(({ place: a }, { place: b }) => a.port - b.port || ((a.address ?? '') < (b.address ?? '') ? -1 : 1));
   }

@@ -1,28 +1,25 @@
 import { mapPort, type PortMap } from '../port-map.ts';
-import type { HostRules, RuleMatch } from './host-rules.ts';
+import type { HostPlace, HostRules, RuleMatch } from './host-rules.ts';
 import type { Hostname } from './hostnames.ts';
-
-/** A place where a host has listeners, and their rules for it. */
-type RuledPlace = { readonly place: ReturnType<HostRules['placesOf']>[number]; readonly list: readonly RuleMatch[] };
 
 /**
  * The places at ports where a listener or a route names the host, or where a Gateway that names it elsewhere has rules for it, such as its
  * redirect to HTTPS of every host. At others, its requests are for what is over it, which may have paths of other objects.
  */
-export function namedAmong(name: Hostname, all: readonly RuledPlace[], rules: HostRules, map: PortMap): RuledPlace[] {
+export function namedAmong(name: Hostname, all: readonly HostPlace[], rules: HostRules, map: PortMap): HostPlace[] {
   const listenersOf = (list: readonly RuleMatch[]) =>
     new Set([...new Set(list.map(({ route }) => route))].flatMap((route) => [...rules.listenersOf(route, name)]));
-  const portOf = ({ place }: RuledPlace): number => mapPort(map, place.place.port);
-  const isNamed = ({ place, list }: RuledPlace): boolean =>
-    place.listeners.some(({ listener }) => listener.hostname === name) || list.some(({ rank }) => rank === 0);
+  const portOf = ({ place }: HostPlace): number => mapPort(map, place.port);
+  const isNamed = ({ listeners, list }: HostPlace): boolean =>
+    listeners.some(({ listener }) => listener.hostname === name) || list.some(({ rank }) => rank === 0);
   const named = all.filter(isNamed);
-  const exactly = named.flatMap(({ place, list }) => {
+  const exactly = named.flatMap(({ listeners, list }) => {
     const attached = listenersOf(list.filter(({ rank }) => rank === 0));
-    return place.listeners.filter((bound) => bound.listener.hostname === name || attached.has(bound));
+    return listeners.filter((bound) => bound.listener.hostname === name || attached.has(bound));
   });
   const naming = new Set(exactly.map(({ gateway }) => gateway));
-  const isOfNaming = ({ place, list }: RuledPlace): boolean => {
-    const own = place.listeners.filter(({ gateway }) => naming.has(gateway));
+  const isOfNaming = ({ listeners, list }: HostPlace): boolean => {
+    const own = listeners.filter(({ gateway }) => naming.has(gateway));
     const attached = own.length === 0 ? new Set() : listenersOf(list);
     return own.some((bound) => attached.has(bound));
   };

@@ -21,6 +21,10 @@ const inside = (...names: string[]): Partial<EngineSnapshot> => ({
 const choose = (container: Partial<Container>, snapshot: Partial<EngineSnapshot> = {}, site: Partial<Site> = {}): AddressChoice =>
   chooseAddress(sampleContainer(1, container), { port: null, network: null, site: null, ...site }, sampleSnapshot([], snapshot));
 
+/** Of Swarm, whose ids are shorter than those of an engine. */
+const ingress = (id = 'la65jo7sad9bam1iz95tpdk8x') => ({ name: 'ingress', id, ipv4: '10.0.0.6', ipv6: null });
+const inSwarm = { networks: [ingress(), network('sluice', '10.0.1.9')] };
+
 const several = { networks: [network('a', '10.0.1.2'), network('b', '10.0.2.2', 'fd00:2::2'), network('c', null, 'fd00:3::2')] };
 
 for (const [claim, container, snapshot, site, address] of [
@@ -33,6 +37,15 @@ for (const [claim, container, snapshot, site, address] of [
   ['the label comes before the flag', several, { ...inside('a', 'b'), network: 'b' }, { network: 'a' }, '10.0.1.2:80'],
   ['a flag whose network the container is not on changes nothing', several, { network: 'z' }, {}, '10.0.1.2:80'],
   ['with "container" shared networks do not matter', several, { ...inside('z'), addresses: 'container' }, {}, '10.0.1.2:80'],
+  ['the network of the routing mesh of Swarm is not used', inSwarm, { addresses: 'container' }, {}, '10.0.1.9:80'],
+  ['unless the label names it', inSwarm, { addresses: 'container' }, { network: 'ingress' }, '10.0.0.6:80'],
+  [
+    'another network with its name is used as any other',
+    { networks: [ingress('a'.repeat(64)), network('sluice', '10.0.1.9')] },
+    {},
+    {},
+    '10.0.0.6:80',
+  ],
   ["the host's own network is loopback from the host", { networkMode: 'host', networks: [] }, {}, {}, '127.0.0.1:80'],
   [
     'a published port of all addresses is used at loopback',

@@ -2,6 +2,7 @@ import { LABEL_PREFIX } from '../../../../shared/name.ts';
 import type { SiteLabels } from '../../labels/read-labels.ts';
 import type { Container, ContainerNetwork } from '../engine/container.ts';
 import type { NetworkReach } from './network-reach.ts';
+import { isRoutingMesh } from './routing-mesh.ts';
 
 /** The address to which a site's requests are sent and why, or why there is none and what would change that. */
 export type AddressChoice =
@@ -88,7 +89,8 @@ function onNetwork(container: Container, port: number, named: string | null, whe
       `it is not on the network "${named}" that its label names`,
       `it is on ${networks.map(({ name }) => name).join(', ')}; correct the label, or connect it to ${named}`,
     );
-  const shared = wanted.filter(({ id }) => where.addresses === 'container' || where.reach.kind !== 'networks' || where.reach.ids.has(id));
+  const usable = named === null ? wanted.filter((one) => !isRoutingMesh(one)) : wanted;
+  const shared = usable.filter(({ id }) => where.addresses === 'container' || where.reach.kind !== 'networks' || where.reach.ids.has(id));
   const chosen = shared.find(({ name }) => name === where.network) ?? shared[0];
   if (!chosen) return notShared(container, where);
   return { address: socketAddress(chosen.ipv4 ?? chosen.ipv6 ?? '', port), reason: reasonFor(chosen, named, where) };

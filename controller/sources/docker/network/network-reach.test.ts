@@ -33,6 +33,15 @@ test('a data plane in a container shares the networks of the container that has 
   assert.equal(found(['172.19.0.2', '172.18.0.9']), 'proxy edge shop edge-id shop-id');
 });
 
+test('a data plane with published ports in Swarm reaches nobody on the network of the routing mesh', () => {
+  const mesh = { id: 'la65jo7sad9bam1iz95tpdk8x', name: 'ingress', addresses: ['10.0.0.4'] };
+  const attached = container('proxy', { sluice: '10.0.1.7' });
+  const where = new DataplaneNetworks();
+  where.reported('one', ['10.0.0.4', '10.0.1.7']);
+  where.locate([{ ...attached, networks: [mesh, ...attached.networks] }]);
+  assert.equal(words(where), 'proxy sluice sluice-id');
+});
+
 test("a data plane that has no container's address runs on the host", () => {
   assert.equal(found(['192.168.1.5', '172.18.0.1']), 'host');
   assert.equal(found([]), 'host');

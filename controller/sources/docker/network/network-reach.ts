@@ -1,4 +1,5 @@
 import type { ContainerSummary } from '../engine/container-summary.ts';
+import { isRoutingMesh } from './routing-mesh.ts';
 
 /**
  * The networks on which a data plane can reach containers: those of its own container, or all of the host's if it runs on the host.
@@ -72,10 +73,11 @@ function relocate(location: Location, containers: readonly ContainerSummary[]): 
 function attachedAs({ id, name, networks }: ContainerSummary): Attached | undefined {
   const joined = networks.filter(({ addresses }) => addresses.length > 0);
   if (joined.length === 0) return undefined;
+  const shared = joined.filter((network) => !isRoutingMesh(network));
   return {
     kind: 'networks',
-    ids: new Set(joined.map((network) => network.id)),
-    names: joined.map((network) => network.name).sort(),
+    ids: new Set(shared.map((network) => network.id)),
+    names: shared.map((network) => network.name).sort(),
     dataplanes: new Set([id]),
     container: name,
   };

@@ -6,7 +6,7 @@ export const DECISION_TOPICS: Readonly<Record<string, readonly string[]>> = {
   ],
   'Requests to upstreams and their responses': [
     ...['0008', '0009', '0012', '0013', '0028', '0033', '0034', '0040', '0042', '0047', '0093', '0094', '0096', '0106', '0134', '0138'],
-    ...['0165', '0183', '0187', '0190', '0195', '0201'],
+    ...['0165', '0183', '0187', '0190', '0195', '0201', '0202'],
   ],
   'Choosing and judging targets': ['0016', '0051', '0055', '0130', '0188', '0197', '0205', '0208'],
   'Routes and policies': [

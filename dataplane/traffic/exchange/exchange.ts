@@ -225,7 +225,7 @@ export class Exchange extends RareState {
   upstreamTarget: string;
   upstreamFields: string;
 
-  /** Whether a byte of a streaming body has been sent to an upstream, so that the request cannot be retried. */
+  /** Whether a byte of a streaming body has been sent to an upstream, which may have processed it: the request cannot be retried. */
   bodyConsumed = false;
   /** Whether all of the request has been read from the client. */
   bodyComplete = false;

@@ -20,6 +20,7 @@ class RareValues {
   upstreamMethod: string | null = null;
   hostOfTarget: 'hostport' | 'host' | null = null;
   held: Buffer | null = null;
+  bodyStart: Buffer | null = null;
   crossOrigin: CrossOrigin | null = null;
   bodyLimit: BodyLimit | null = null;
   cancelTimeLimit: (() => void) | null = null;
@@ -85,6 +86,14 @@ export class RareState {
   }
   set held(value: Buffer | null) {
     if (value !== this.rare.held) this.own().held = value;
+  }
+
+  /** What a target that has not processed the request has got of a body whose rest has not been read yet; null if there is none. */
+  get bodyStart(): Buffer | null {
+    return this.rare.bodyStart;
+  }
+  set bodyStart(value: Buffer | null) {
+    if (value !== this.rare.bodyStart) this.own().bodyStart = value;
   }
 
   /** The site's CORS settings; null if it leaves CORS to the upstream. */

@@ -61,6 +61,7 @@ export function storedLines(x: Exchange, status: number, lines: string, head: St
 export function beginAnswer(x: Exchange, status: number, reason: string, fields: string, length: number, more = ''): void {
   // It is not sent again, and the response may take long.
   x.held = null;
+  x.bodyStart = null;
   const { block, splitLine, authCookies } = x;
   const own = authCookies === '' ? splitLine : authCookies + splitLine;
   const last = own === '' ? more : more + own;

@@ -10,6 +10,14 @@ export function passBody(x: Exchange, buffer: Buffer, from: number, to: number):
   return x.attempt === null || x.attempt.body(buffer, from, to);
 }
 
+/** Streams the body of a request to its attempt: first what another one has got of it in vain. */
+export function streamBody(x: Exchange): void {
+  const { attempt, bodyStart } = x;
+  x.bodyStart = null;
+  if (bodyStart !== null) attempt?.body(bodyStart, 0, bodyStart.length);
+  x.client.streamBody(x);
+}
+
 /**
  * Whether a body that has been sent to `receiver` has to wait: another attempt has replaced that one and not requested it yet, or none has,
  * because a newer table is still deciding about the request.

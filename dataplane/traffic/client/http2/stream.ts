@@ -352,7 +352,7 @@ export class ClientStream implements Downstream, StreamReceiver {
 
   /** Bytes of its request that are held until that is complete, and until its response begins. */
   get heldBytes(): number {
-    return (this.held?.whole ?? this.x?.held)?.length ?? 0;
+    return (this.held?.whole ?? this.x?.held ?? this.x?.bodyStart)?.length ?? 0;
   }
 
   /** Gives it up, because clients leave too much unread or incomplete. */

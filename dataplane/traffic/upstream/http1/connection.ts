@@ -10,6 +10,7 @@ import { guard, guarded } from '../../exchange/faults.ts';
 import { attemptFailed } from '../../exchange/later.ts';
 import { DEFAULT_LIMITS, type Limits, MAX_INTERIM } from '../../exchange/limits.ts';
 import { abortAnswer, endAnswer, flushAnswer, relayHead, relayInterim } from '../../exchange/relay.ts';
+import { streamBody } from '../../exchange/request-body.ts';
 import { streamHasBacklog } from '../../io/backlog.ts';
 import { type DirectReader, DirectSocket } from '../../io/direct-socket.ts';
 import { Intake } from '../../io/intake.ts';
@@ -129,7 +130,7 @@ export class UpstreamConnection implements Attempt, DirectReader {
     this.written = true;
     x.trace?.spans?.sent();
     this.requestComplete = this.writer?.begin(x) ?? false;
-    if (!this.requestComplete) x.client.streamBody(x);
+    if (!this.requestComplete) streamBody(x);
   }
 
   body(buffer: Buffer, from: number, to: number): boolean {
@@ -258,11 +259,10 @@ export class UpstreamConnection implements Attempt, DirectReader {
     if (x === null) return this.destroy();
     this.answered = true;
     this.readAt = this.endpoint.tools.clock.monotonic();
-    let at = 0;
     if (this.state === STATE.head) {
       const buffer = this.heads.join(this.partial, chunk);
       this.partial = null;
-      at = this.readHeads(x, buffer);
+      const at = this.readHeads(x, buffer);
       if (at >= 0) this.readBody(x, buffer, at);
     } else this.readBody(x, chunk, 0);
     if (this.x === x) flushAnswer(x);

@@ -11,12 +11,13 @@ import { isGrpc, isPastDeadline } from '../../exchange/grpc.ts';
 import { attemptFailed } from '../../exchange/later.ts';
 import { type Limits, MAX_INTERIM } from '../../exchange/limits.ts';
 import { abortAnswer, endAnswer, flushAnswer, relayBody, relayHead, relayInterim } from '../../exchange/relay.ts';
+import { streamBody } from '../../exchange/request-body.ts';
 import { failedMidResponse, retriesElsewhere } from '../health/verdict.ts';
 import { mayRetry } from '../retry/retry.ts';
 import type { Endpoint } from '../target/endpoint.ts';
 import { limitsFor } from '../target/limits.ts';
 import { requestHead } from './request-fields.ts';
-import { MAX_SENT, SentBody } from './sent-body.ts';
+import { SentBody } from './sent-body.ts';
 
 /** What a slow client reads (bytes per ms). */
 const SLOW_PER_MS = 16;
@@ -104,8 +105,8 @@ export class UpstreamStream implements Attempt, StreamReceiver {
     stream.head(requestHead(x, session.endpoint.serverName === null ? 'http' : 'https'), empty);
     this.requestComplete = held !== null || empty;
     if (held === null && !empty) {
-      if (x.bodyLength <= MAX_SENT) this.sent = new SentBody();
-      x.client.streamBody(x);
+      this.sent = new SentBody();
+      streamBody(x);
     }
     if (held === null || empty) return;
     stream.write(held, 0, held.length);
@@ -274,10 +275,12 @@ export class UpstreamStream implements Attempt, StreamReceiver {
     }
   }
 
-  /** The target has not processed the request: it can be sent again as if its body had been held from the start. */
+  /** The target has not processed the request: it can be sent again as if nothing of its body had been. */
   private holdSent(x: Exchange): void {
-    if (!this.requestComplete || this.sent === null) return;
-    x.held = this.sent.whole;
+    if (this.sent === null) return;
+    const { whole } = this.sent;
+    if (this.requestComplete) x.held = whole;
+    else if (whole.length > 0) x.bodyStart = whole;
     x.bodyConsumed = false;
   }
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { FrameTargetFixture } from '../../testing/http2/frame-target.ts';
-import { CODE, FLAG, FRAME, type Frames, SETTING, word } from '../../testing/http2/frames.ts';
+import { CODE, FLAG, FRAME, Frames, head, SETTING, word } from '../../testing/http2/frames.ts';
 import { h2c } from '../../testing/http2/upstream.ts';
 import { eventually, site } from '../../testing/proxy/test-proxy.ts';
 import { ok, UpstreamFixture } from '../../testing/test-upstream.ts';
@@ -92,19 +92,77 @@ test('such a request is sent again with its body also to a target that a newer t
   assert.equal(added.requests[0]?.body, 'hello');
 });
 
-test('a request of which more is to come is not sent again once some of it was sent, and neither is a large one', async () => {
+for (const [what, length, piece, end] of [
+  [
+    'a request of which more is to come',
+    'Transfer-Encoding: chunked',
+    (text: string) => `${text.length.toString(16)}\r\n${text}\r\n`,
+    '0\r\n\r\n',
+  ],
+  ['an upload that has just begun', 'Content-Length: 100000', (text: string) => text, ''],
+] as const) {
+  const BEGINNING = 'hello'.repeat(1_000);
+  const REST = 'x'.repeat(100_000 - BEGINNING.length);
+
+  test(`${what} is sent again from its beginning, as often as it is not processed, and the rest follows`, async () => {
+    using target = await FrameTargetFixture.serving(answer);
+    using proxy = await h2c(target);
+    const client = await proxy.connect();
+    client.send(`POST / HTTP/1.1\r\nHost: a.test\r\n${length}\r\n\r\n${piece(BEGINNING)}`);
+    for (const nth of [0, 1, 2]) {
+      await eventually('its beginning', () => target.connections[nth] !== undefined && bodyOf(target.connections[nth]) === BEGINNING);
+      if (nth < 2) endAfter(target.connections[nth] as Frames, 0, CODE.none);
+    }
+    const last = target.connections[2] as Frames;
+    for (const stream of [0, 1]) last.send(FRAME.windowUpdate, 0, stream, word(REST.length));
+    client.send(piece(REST) + end);
+    assert.match((await client.readAnswer()).line, / 204 /);
+    assert.equal(bodyOf(last), BEGINNING + REST);
+    assert.deepEqual(proxy.targetChanges(), []);
+  });
+
+  test(`${what} is sent again also to a target that a newer table has for it and that speaks HTTP/1.1`, async () => {
+    using target = await FrameTargetFixture.serving(() => undefined);
+    using added = await UpstreamFixture.serving(ok('added'));
+    using proxy = await h2c(target);
+    const client = await proxy.connect();
+    client.send(`POST / HTTP/1.1\r\nHost: a.test\r\n${length}\r\n\r\n${piece(BEGINNING)}`);
+    await eventually('the request', () => target.connections.some((connection) => bodyOf(connection) === BEGINNING));
+    await proxy.publish([site('a.test', added)]);
+    target.refuse();
+    endAfter(target.connections[0] as Frames, 0, CODE.none);
+    client.send(piece(REST) + end);
+    assert.equal((await client.readAnswer()).body, 'added');
+    assert.equal(added.requests[0]?.body, BEGINNING + REST);
+  });
+}
+
+test('so is a call of which more is to come, from a client over HTTP/2', async () => {
+  using target = await FrameTargetFixture.serving(answer);
+  using proxy = await h2c(target);
+  using client = (await Frames.plain(proxy.port)).greet();
+  client.request(1, head([':method', 'POST']), 0);
+  client.send(FRAME.data, 0, 1, Buffer.from('one'));
+  await eventually('its beginning', () => target.connections.some((connection) => bodyOf(connection) === 'one'));
+  endAfter(target.connections[0] as Frames, 0, CODE.none);
+  client.send(FRAME.data, 0, 1, Buffer.from('two'));
+  await eventually('both', () => target.connections[1] !== undefined && bodyOf(target.connections[1]) === 'onetwo');
+  client.send(FRAME.data, FLAG.endStream, 1, Buffer.from('three'));
+  await client.until('the response', () => client.of(1, FRAME.headers).length > 0);
+  assert.equal(bodyOf(target.connections[1] as Frames), 'onetwothree');
+});
+
+test('a request of whose body more than 64 KB were sent is not sent again', async () => {
   using target = await FrameTargetFixture.serving(() => undefined);
   using proxy = await h2c(target);
-  const head = 'POST / HTTP/1.1\r\nHost: a.test\r\nTransfer-Encoding: chunked\r\n\r\n';
-  for (const [nth, body] of ['5\r\nhello\r\n', `fff0\r\n${'x'.repeat(0xfff0)}\r\n11\r\n${'x'.repeat(17)}\r\n0\r\n\r\n`].entries()) {
-    const client = await proxy.connect();
-    client.send(head + body);
-    await eventually('the request', () => target.connections[nth]?.received.some(({ type }) => type === FRAME.data) === true);
-    const connection = target.connections[nth] as Frames;
-    endAfter(connection, 0, CODE.none);
-    assert.match(await client.readHead(), / 502 /);
-  }
-  assert.equal(target.connections.length, 2);
+  const client = await proxy.connect();
+  client.send('POST / HTTP/1.1\r\nHost: a.test\r\nTransfer-Encoding: chunked\r\n\r\n');
+  client.send(`fff0\r\n${'x'.repeat(0xfff0)}\r\n11\r\n${'x'.repeat(17)}\r\n0\r\n\r\n`);
+  // The window of a stream (RFC 9113 6.9.2).
+  await eventually('the request', () => target.connections[0] !== undefined && bodyOf(target.connections[0]).length === 65_535);
+  endAfter(target.connections[0] as Frames, 0, CODE.none);
+  assert.match(await client.readHead(), / 502 /);
+  assert.equal(target.connections.length, 1);
 });
 
 test('a connection that a target ends with REFUSED_STREAM as its error may have processed its requests, and none is sent twice', async () => {

@@ -213,6 +213,19 @@ test('a crash at any moment of a write leaves the old pair or the new one, never
   }
 });
 
+test('a pair that another process is writing, or that a crash has cut before all of it was written, is not there so far', async () => {
+  for (const written of [['key.pem'], ['key.pem', 'cert.pem']]) {
+    await using disk = new Disk();
+    const other = disk.open();
+    mkdirSync(disk.path('acme/a.test'), { recursive: true });
+    for (const file of written) writeFileSync(disk.path('acme/a.test', `${file}.new`), '');
+    assert.deepEqual(await other.list(), { certificates: [], problems: [] });
+    assert.deepEqual(readdirSync(disk.path('acme/a.test')).sort(), written.map((file) => `${file}.new`).sort());
+    await disk.open().put({ source: 'acme', domains: ['a.test'], pair: await made('a.test') });
+    assert.equal((await other.list()).certificates.length, 1);
+  }
+});
+
 test('the last good pair stays in use while its files are being replaced, but not after they are deleted', async () => {
   await using disk = new Disk();
   const one = await makePair(['a.test']);

@@ -188,9 +188,13 @@ export async function writePairFolder(folder: string, pair: Certificate, meta: P
 /** Whether a crash has interrupted the renames after those of the pair: its metadata is that of the previous one, or missing. */
 export const lacksMeta = (folder: string): boolean => existsSync(join(folder, META + NEW)) && !existsSync(join(folder, CHAIN + NEW));
 
-/** Renames temporary files to their final names, also after a crash in between. @returns whether there were any. */
+/**
+ * Renames temporary files to their final names, also after a crash in between. The last one exists as long as there is something to rename:
+ * without it, another process is still writing them, or a crash has cut that. @returns whether there were any.
+ */
 export function finishWriting(folder: string): boolean {
+  if (!existsSync(join(folder, META + NEW))) return false;
   const waiting = OURS.filter((name) => existsSync(join(folder, name + NEW)));
   for (const name of waiting) renameSync(join(folder, name + NEW), join(folder, name));
-  return waiting.length > 0;
+  return true;
 }

@@ -44,6 +44,7 @@ test('it is no error in quotes, in a text, in the value of an argument or variab
     ['import args "/a,"'],
     ['header X-A a;', 'header {', 'X-B b,', '}', 'request_header X-C c;', '@text header X-D d,', 'redir @text /text'],
     ['uri replace , ;'],
+    ['uri path_regexp ^/a; /b,'],
     ['@odd {', 'query_regexp a ^b,', 'path_regexp ^/a;', '}', 'redir @odd /odd'],
     ['rewrite /i.php?s=1,/x', 'redir /maps/@1,/ https://x.test/'],
     ['handle /text {', 'respond hello,', '}'],

@@ -32,7 +32,7 @@ const NAMES: ReadonlyMap<string, string> = new Map([
 export function reportPunctuation({ name, args, block }: Directive, report: DiagnosticReport): void {
   const [first, ...rest] = args;
   if (first && (isMatcher(name) || name.text === 'not')) return reportPunctuation({ name: first, args: rest, block }, report);
-  if (TEXTS.has(name.text)) return;
+  if (TEXTS.has(name.text) || (name.text === 'uri' && first?.text === 'path_regexp')) return;
   for (const word of args) reportAt(word, report, PATHS.get(name.text));
   for (const line of (!WITH_DIRECTIVES.has(name.text) && block?.lines) || []) {
     // It may be a value, as in a list.

@@ -20,7 +20,7 @@ export type PeekedConnection = {
   readonly socket: Socket;
   /** The bytes that have been read. */
   readonly head: Buffer;
-  /** The client's address, from the PROXY header if there is one, and its port, which is null in that case. */
+  /** The client's address and port, from the PROXY header if there is one; the port is null if that has none. */
   readonly address: string;
   readonly port: number | null;
   readonly localPort: number;

@@ -12,7 +12,7 @@ import { BLOCK, LAST_DIGITS, type RequestIds } from '../exchange/request-ids.ts'
 export type Peer = {
   /** The connection's own address. */
   readonly address: string;
-  /** null if a PROXY header named the address. */
+  /** null if a PROXY header named the address without a port. */
   readonly port: number | null;
   /** The local port that it arrived at. */
   readonly localPort: number;

@@ -27,7 +27,7 @@ export type LocalEnd = { readonly localAddress?: string | undefined };
 export type ConnectionFacts = {
   /** Its own address, regardless of what proxies report. */
   readonly address: string;
-  /** null if a PROXY header named the address. */
+  /** null if a PROXY header named the address without a port. */
   readonly port: number | null;
   /** null without TLS. */
   readonly tls: TlsFacts | null;

@@ -233,10 +233,11 @@ export class Listener {
     const header = new ProxyHeaderReader(socket.socket, {
       monotonic: this.tools.monotonic,
       faults: this.tools.faults,
-      done: (read, address) => {
+      done: (read, client) => {
         this.connections.delete(read);
         try {
-          this.admit(socket, address ?? proxy, address === null ? port : null, at);
+          // Port 0 is that of a proxy that does not know it.
+          this.admit(socket, client?.address ?? proxy, client === null ? port : client.port || null, at);
         } catch (error) {
           this.drop(socket, UNCOUNTED, error);
         }

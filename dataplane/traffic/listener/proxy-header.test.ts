@@ -31,6 +31,20 @@ describe('with the PROXY protocol', () => {
     ]);
   });
 
+  test('the port is that of the client, too, unless it is 0 or the header names none', async () => {
+    const teller = { ...site('a.test'), respond: { status: 200, body: '[{http.request.remote.port}]' } };
+    using proxy = await ProxyFixture.with([teller], { proxyProtocol: true, trustedProxies: LOOPBACK });
+    const told = async (header: string) => {
+      const client = await proxy.connect();
+      client.send(header + get());
+      return { body: (await client.readAnswer()).body, own: `[${client.socket.localPort}]` };
+    };
+    assert.equal((await told(HEADER)).body, '[56324]');
+    assert.equal((await told('PROXY TCP4 203.0.113.9 192.0.2.1 0 80\r\n')).body, '[]');
+    const unknown = await told('PROXY UNKNOWN\r\n');
+    assert.equal(unknown.body, unknown.own);
+  });
+
   test('a client that is itself a trusted proxy may name its own clients', async () => {
     using upstream = await UpstreamFixture.serving(ok('x'));
     using proxy = await start(upstream, { trustedProxies: [...LOOPBACK, '203.0.113.9'] });

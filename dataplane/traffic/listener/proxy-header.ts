@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import { type Faults, guard } from '../exchange/faults.ts';
 import type { IdleClose } from '../protocol.ts';
-import { type ProxyReading, readProxyHeader } from './proxy-protocol.ts';
+import { type ProxiedClient, type ProxyReading, readProxyHeader } from './proxy-protocol.ts';
 
 /** Time limit for the PROXY header (ms). */
 const HEADER_MS = 5_000;
@@ -9,8 +9,8 @@ const HEADER_MS = 5_000;
 export type ProxyHeaderTools = {
   monotonic(): number;
   readonly faults: Faults;
-  /** The header has been read and the bytes after it put back; `address` null: the connection's own. */
-  done(header: ProxyHeaderReader, address: string | null): void;
+  /** The header has been read and the bytes after it put back; `client` null: the connection's own end. */
+  done(header: ProxyHeaderReader, client: ProxiedClient | null): void;
   /** The header is missing, malformed or late. The socket is closed. */
   refused(header: ProxyHeaderReader, reason: string): void;
   /** The connection ended before its header was complete, which is not an error. */
@@ -54,13 +54,13 @@ export class ProxyHeaderReader {
     else if (reading.kind === 'header') this.passOn(bytes, reading);
   }
 
-  private passOn(bytes: Buffer, { length, address }: ProxyReading & { kind: 'header' }): void {
+  private passOn(bytes: Buffer, { length, client }: ProxyReading & { kind: 'header' }): void {
     const { socket } = this;
     // Paused, so that the bytes put back and those that follow wait until the next reader begins.
     socket.pause();
     this.release();
     if (length < bytes.length) socket.unshift(bytes.subarray(length));
-    this.tools.done(this, address);
+    this.tools.done(this, client);
   }
 
   private refuse(reason: string): void {

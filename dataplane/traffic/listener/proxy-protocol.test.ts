@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { crc32c } from './crc32c.ts';
-import { MAX_PROXY_HEADER, readProxyHeader } from './proxy-protocol.ts';
+import { MAX_PROXY_HEADER, type ProxiedClient, readProxyHeader } from './proxy-protocol.ts';
 
 const SIGNATURE = Buffer.from('0d0a0d0a000d0a515549540a', 'hex');
 
@@ -26,23 +26,27 @@ const spoiled = (header: Buffer): Buffer => {
   return copy;
 };
 
-const SOUND: readonly (readonly [what: string, header: Buffer | string, address: string | null])[] = [
-  ['TCP4', 'PROXY TCP4 203.0.113.9 192.0.2.1 56324 443\r\n', '203.0.113.9'],
-  ['TCP6', 'PROXY TCP6 2001:DB8:0:0::5 2001:db8::1 56324 443\r\n', '2001:db8::5'],
-  ['TCP6 with an IPv4 client', 'PROXY TCP6 ::ffff:203.0.113.9 ::1 1 0\r\n', '203.0.113.9'],
+const SOUND: readonly (readonly [what: string, header: Buffer | string, client: ProxiedClient | null])[] = [
+  ['TCP4', 'PROXY TCP4 203.0.113.9 192.0.2.1 56324 443\r\n', { address: '203.0.113.9', port: 56324 }],
+  ['TCP6', 'PROXY TCP6 2001:DB8:0:0::5 2001:db8::1 56324 443\r\n', { address: '2001:db8::5', port: 56324 }],
+  ['TCP6 with an IPv4 client', 'PROXY TCP6 ::ffff:203.0.113.9 ::1 1 0\r\n', { address: '203.0.113.9', port: 1 }],
   ['the longest line', `PROXY UNKNOWN ${Array(8).fill('ffff').join(':')} ${Array(8).fill('ffff').join(':')} 65535 65535\r\n`, null],
   ['UNKNOWN', 'PROXY UNKNOWN\r\n', null],
   ['UNKNOWN with arbitrary text', 'PROXY UNKNOWN what ever\r\n', null],
-  ['version 2, IPv4', binary(0x21, 0x11, V4), '203.0.113.9'],
-  ['version 2, IPv6', binary(0x21, 0x21, V6), '2001:db8::5'],
-  ['version 2, IPv4 in IPv6', binary(0x21, 0x21, MAPPED), '203.0.113.9'],
+  ['version 2, IPv4', binary(0x21, 0x11, V4), { address: '203.0.113.9', port: 39412 }],
+  ['version 2, IPv6', binary(0x21, 0x21, V6), { address: '2001:db8::5', port: 39412 }],
+  ['version 2, IPv4 in IPv6', binary(0x21, 0x21, MAPPED), { address: '203.0.113.9', port: 39412 }],
   [
     'version 2, extensions',
     binary(0x21, 0x11, Buffer.concat([V4, extension(4, Buffer.alloc(7)), extension(0xea, Buffer.from('x'))])),
-    '203.0.113.9',
+    { address: '203.0.113.9', port: 39412 },
   ],
-  ['version 2, checksum', summed(0x21, 0x11, V4), '203.0.113.9'],
-  ['version 2, of maximum length', binary(0x21, 0x11, Buffer.concat([V4, extension(4, Buffer.alloc(2_048 - 12 - 3))])), '203.0.113.9'],
+  ['version 2, checksum', summed(0x21, 0x11, V4), { address: '203.0.113.9', port: 39412 }],
+  [
+    'version 2, of maximum length',
+    binary(0x21, 0x11, Buffer.concat([V4, extension(4, Buffer.alloc(2_048 - 12 - 3))])),
+    { address: '203.0.113.9', port: 39412 },
+  ],
   ['version 2, Unix socket', binary(0x21, 0x31, Buffer.alloc(216)), null],
   ['version 2, unspecified', binary(0x21, 0x00, Buffer.alloc(0)), null],
   ['version 2, LOCAL', binary(0x20, 0x00, Buffer.alloc(0)), null],
@@ -79,10 +83,10 @@ const MALFORMED: readonly (readonly [what: string, header: Buffer | string, reas
 const asBytes = (header: Buffer | string): Buffer => (typeof header === 'string' ? Buffer.from(header, 'latin1') : header);
 
 describe('a valid PROXY header', () => {
-  for (const [what, text, address] of SOUND) {
+  for (const [what, text, client] of SOUND) {
     test(`${what}: is complete at its last byte, never before, and later bytes don't matter`, () => {
       const header = asBytes(text);
-      const whole = { kind: 'header', length: header.length, address };
+      const whole = { kind: 'header', length: header.length, client };
       assert.deepEqual(readProxyHeader(header), whole);
       assert.deepEqual(readProxyHeader(Buffer.concat([header, Buffer.from('GET / HTTP/1.1\r\n\r\n')])), whole);
       assert.deepEqual(readProxyHeader(Buffer.concat([header, header])), whole);

@@ -8,9 +8,12 @@ import { crc32c } from './crc32c.ts';
 export type ProxyReading =
   /** Valid so far but incomplete. */
   | { readonly kind: 'partial' }
-  /** `length` in bytes. `address` null: the connection speaks for itself (LOCAL, UNKNOWN, a Unix socket). */
-  | { readonly kind: 'header'; readonly length: number; readonly address: string | null }
+  /** `length` in bytes. `client` null: the connection speaks for itself (LOCAL, UNKNOWN, a Unix socket). */
+  | { readonly kind: 'header'; readonly length: number; readonly client: ProxiedClient | null }
   | { readonly kind: 'malformed'; readonly reason: string };
+
+/** The end of the client's connection, as the proxy reports it. */
+export type ProxiedClient = { readonly address: string; readonly port: number };
 
 /** The longest line of version 1, with its CRLF (section 2.1). */
 const MAX_LINE = 107;
@@ -45,13 +48,13 @@ function readLine(bytes: Buffer): ProxyReading {
   if (end < 0) return bytes.length < MAX_LINE ? PARTIAL : malformed(`its line is longer than ${MAX_LINE} bytes`);
   const length = end + 2;
   const line = bytes.toString('latin1', WORD.length, end);
-  if (line === 'UNKNOWN' || line.startsWith('UNKNOWN ')) return { kind: 'header', length, address: null };
+  if (line === 'UNKNOWN' || line.startsWith('UNKNOWN ')) return { kind: 'header', length, client: null };
   const [family, source = '', destination = '', from = '', to = '', ...more] = line.split(' ');
   const isAddress = family === 'TCP4' ? isIPv4 : family === 'TCP6' ? isPlainIPv6 : null;
   if (isAddress === null) return malformed('its line names neither TCP4, TCP6 nor UNKNOWN');
   if (more.length > 0 || !isAddress(source) || !isAddress(destination)) return malformed('its line has bad addresses');
   if (!isPort(from) || !isPort(to)) return malformed('its line has bad ports');
-  return { kind: 'header', length, address: family === 'TCP4' ? source : canonical(source) };
+  return { kind: 'header', length, client: { address: family === 'TCP4' ? source : canonical(source), port: Number(from) } };
 }
 
 const isPlainIPv6 = (text: string): boolean => isIPv6(text) && !text.includes('%');
@@ -88,18 +91,19 @@ function readBinary(bytes: Buffer): ProxyReading {
   if (command === PROXY && rest < (addressBytes ?? 0)) return malformed('it is too short for its addresses');
   const length = 16 + rest;
   if (bytes.length < length) return PARTIAL;
-  if (command === LOCAL) return { kind: 'header', length, address: null };
+  if (command === LOCAL) return { kind: 'header', length, client: null };
   const fault = faultOfExtensions(bytes.subarray(0, length), 16 + (addressBytes ?? 0));
   if (fault !== null) return malformed(fault);
-  return { kind: 'header', length, address: addressIn(bytes, family) };
+  return { kind: 'header', length, client: clientIn(bytes, family) };
 }
 
-function addressIn(bytes: Buffer, family: number): string | null {
-  if (family === TCP4) return bytes.subarray(16, 20).join('.');
+function clientIn(bytes: Buffer, family: number): ProxiedClient | null {
+  // The port of the client follows both addresses.
+  if (family === TCP4) return { address: bytes.subarray(16, 20).join('.'), port: bytes.readUInt16BE(24) };
   if (family !== TCP6) return null;
   const groups: string[] = [];
   for (let at = 16; at < 32; at += 2) groups.push(bytes.readUInt16BE(at).toString(16));
-  return canonical(groups.join(':'));
+  return { address: canonical(groups.join(':')), port: bytes.readUInt16BE(48) };
 }
 
 /** An IPv6 address as the system writes it, so that it equals the address of a client that connects directly. */

@@ -7,6 +7,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { connect, createServer, type TLSSocket } from 'node:tls';
 import { type MadePair, makePair } from '../../../shared/certificates/testing/pairs.ts';
 import type { RouteInput } from '../../../shared/route.ts';
+import type { Cidr } from '../../../shared/values/cidr.ts';
 import { eventually, failedAt, get, ProxyFixture, site } from '../testing/proxy/test-proxy.ts';
 import { refusingAddress } from '../testing/test-upstream.ts';
 
@@ -263,6 +264,24 @@ test('the target gets a PROXY header if the route says so', async () => {
   );
   socket.resetAndDestroy();
   await eventually('the reset to arrive', () => client.failure === 'ECONNRESET');
+});
+
+test('the PROXY header for the target has the port of the client that an earlier one has named', async () => {
+  const server = createTcpServer();
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  after(() => server.close());
+  const { port } = server.address() as { port: number };
+  const trusting = { httpsPort: 0, proxyProtocol: true, trustedProxies: ['127.0.0.0/8' as Cidr] };
+  using proxy = await ProxyFixture.with([passing('a.test', { proxy_protocol: 'v1' }, `127.0.0.1:${port}`)], trusting);
+  const accepted = once(server, 'connection') as Promise<[Socket]>;
+  const client = createConnection(proxy.securePort, '127.0.0.1');
+  after(() => client.destroy());
+  client.write('PROXY TCP4 203.0.113.9 192.0.2.1 56324 443\r\n');
+  connect({ socket: client, servername: 'a.test' }).on('error', () => undefined);
+  const [socket] = await accepted;
+  const [first] = (await once(socket, 'data')) as [Buffer];
+  assert.match(first.toString('latin1'), /^PROXY TCP4 203\.0\.113\.9 \S+ 56324 /);
+  socket.resetAndDestroy();
 });
 
 test('an idle connection is closed, and one whose target left the route a while later', async () => {

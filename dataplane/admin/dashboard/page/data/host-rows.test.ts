@@ -20,6 +20,11 @@ test('hosts without requests in the period have 0, unless more have some than th
   assert.deepEqual(row(1_000, 101, 'h0.test'), [1, 3, null, null]);
 });
 
+test('while the history of the period is not there, hosts have no figures of it instead of 0', () => {
+  const [row] = hostRowsOf({ hosts: [live('busy.test')], host_count: 1, alerts: [], alert_count: 0 }, null);
+  assert.deepEqual([row?.pageViews, row?.requests, row?.minute, row?.hour], [null, null, 4, 5]);
+});
+
 const alert = (domain: string, message: string, severity: Severity = 'error'): Alert => ({
   ...{ severity, code: 'pool_down', domain, subject: domain, message, action: '', since: null },
 });

@@ -16,13 +16,13 @@ export type HostRow = {
 
 type Now = Pick<Overview, 'hosts' | 'host_count' | 'alerts' | 'alert_count'>;
 
-/** The busiest hosts of the period, and those that are busy now. */
-export function hostRowsOf(overview: Now, history: Hosts): HostRow[] {
+/** The busiest hosts of the period, and those that are busy now. `history`: null while nothing is known of the period. */
+export function hostRowsOf(overview: Now, history: Hosts | null): HostRow[] {
   const { hosts, host_count } = overview;
   const live = new Map(hosts.map((host) => [host.domain, host]));
-  const seen = new Map(history.map((host) => [host.domain, host]));
+  const seen = new Map(history?.map((host) => [host.domain, host]));
   const worst = worstAlerts(overview);
-  const unseen = seen.size < LISTED ? 0 : null;
+  const unseen = history !== null && seen.size < LISTED ? 0 : null;
   // Of more hosts than these, only the busiest are known.
   const quiet = host_count > hosts.length ? null : 0;
   return [...new Set([...seen.keys(), ...live.keys()])].map((domain) => ({

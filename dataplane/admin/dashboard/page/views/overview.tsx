@@ -120,7 +120,7 @@ function Hosts({ overview, history }: { overview: Overview; history: History | n
       <Filtered
         caption={HOSTS.title}
         columns={columns}
-        items={hostRowsOf(overview, history?.hosts ?? [])}
+        items={hostRowsOf(overview, history?.hosts ?? null)}
         textOf={({ domain }) => searchable(domain)}
         rows={FIRST_HOSTS}
         empty={HOSTS.noTraffic}

@@ -2,7 +2,7 @@ import { BLOCK_MEMBERS } from '../../../../shared/policy/policies.ts';
 import { handleSchema, type RouteDraft, type RouteInput } from '../../../../shared/route.ts';
 import type { GatewayHost } from '../gateway/hosts/gateway-hosts.ts';
 import { domainOf, type Hostname } from '../gateway/hosts/hostnames.ts';
-import type { HostPassthroughs } from '../gateway/hosts/tls-hosts.ts';
+import type { HostPassthroughs } from '../gateway/hosts/passthroughs.ts';
 import type { BoundListener } from '../gateway/listeners.ts';
 import { compareMatches } from '../gateway/rules/conditions.ts';
 import type { HttpMatch } from '../objects/http-route.ts';

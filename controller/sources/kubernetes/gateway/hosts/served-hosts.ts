@@ -7,7 +7,8 @@ import type { OtherOwner } from './host-owners.ts';
 import { HostRules } from './host-rules.ts';
 import { coveringNames, domainOf } from './hostnames.ts';
 import { conflictsOf, type LostHost, lostByCertificates, type SharedHosts, unpresentedAt } from './lost-hosts.ts';
-import { type EndingAt, type HostPassthroughs, tlsHosts } from './tls-hosts.ts';
+import type { HostPassthroughs } from './passthroughs.ts';
+import { type EndingAt, tlsHosts } from './tls-hosts.ts';
 import { tlsOverlaps } from './tls-overlaps.ts';
 
 /** Objects of other kinds, such as Ingresses, that name hosts. */

@@ -1,9 +1,10 @@
 import { Socket } from 'node:net';
 import { beginRead, endRead } from '../../../shared/runtime/clock.ts';
+import { type AcceptedReader, closed, listen, type StreamListeners } from './accepted-reader.ts';
 import { hasBacklog, streamHasBacklog } from './backlog.ts';
 import { keepBypass } from './bypass.ts';
 import { cut } from './cut.ts';
-import { type DirectReader, DirectSocket } from './direct-socket.ts';
+import { DirectSocket } from './direct-socket.ts';
 import {
   type AcceptedHandle,
   ALREADY_READING,
@@ -18,19 +19,6 @@ import {
   type TcpHandle,
 } from './node-handle.ts';
 import { ReadBuffer } from './read-buffer.ts';
-
-/** Receives the bytes of an accepted connection, and its events. What one of its methods throws is passed to `onFault`. */
-export interface AcceptedReader extends DirectReader {
-  /** The client has ended its side. */
-  onEnd(): void;
-  /** More can be written. */
-  onDrain(): void;
-  /** The connection has been closed, possibly after an error. Called in a later tick. */
-  onClose(): void;
-}
-
-/** The listeners of a connection's stream. */
-type Listeners = Readonly<Record<'end' | 'drain' | 'error' | 'close', () => void>>;
 
 /** Where handles write the address of a client. It is read at once, so one object serves all: its members are added only once. */
 const END: ConnectionEnd = {};
@@ -48,7 +36,7 @@ export class AcceptedSocket {
   protected handle: (AcceptedHandle & Owned) | null;
   protected stream: Socket | null;
   protected direct: DirectSocket | null = null;
-  private listeners: Listeners | null = null;
+  private listeners: StreamListeners | null = null;
   reader: AcceptedReader | null = null;
   private buffer: Buffer | null = null;
   private reading = false;
@@ -350,34 +338,6 @@ export class AcceptedSocket {
     if (handle.reset?.() !== 0) handle.close();
     if (this.reader !== null) process.nextTick(closed, this.reader);
   }
-}
-
-/** Reports the close of a connection. */
-export function closed(reader: AcceptedReader): void {
-  try {
-    reader.onClose();
-  } catch (error) {
-    reader.onFault(error);
-  }
-}
-
-function listen(socket: Socket, reader: AcceptedReader): Listeners {
-  const guarded = (act: () => void) => (): void => {
-    try {
-      act();
-    } catch (error) {
-      reader.onFault(error);
-    }
-  };
-  const listeners: Listeners = {
-    end: guarded(() => reader.onEnd()),
-    drain: guarded(() => reader.onDrain()),
-    // The close event that follows is reported.
-    error: () => void socket.destroy(),
-    close: () => closed(reader),
-  };
-  socket.on('end', listeners.end).on('drain', listeners.drain).on('error', listeners.error).on('close', listeners.close);
-  return listeners;
 }
 
 /** The one listener of all connections without a stream. */

@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net';
-import { type AcceptedReader, AcceptedSocket, closed } from './accepted-socket.ts';
+import { type AcceptedReader, closed } from './accepted-reader.ts';
+import { AcceptedSocket } from './accepted-socket.ts';
 import { allowBypass, bypassOf, MAX_BYPASS_BYTES, takeBypassResult } from './bypass.ts';
 import { type AcceptedHandle, isGone, notifyOfClose } from './node-handle.ts';
 import type { ServerTls, TlsOwner } from './server-tls.ts';

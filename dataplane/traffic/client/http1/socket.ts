@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net';
 import type { FaultOwner } from '../../exchange/fault-owner.ts';
-import type { AcceptedReader, AcceptedSocket } from '../../io/accepted-socket.ts';
+import type { AcceptedReader } from '../../io/accepted-reader.ts';
+import type { AcceptedSocket } from '../../io/accepted-socket.ts';
 import { BODY_IDLE_MS, LINGER_BYTES } from './limits.ts';
 import type { RequestBody } from './request-body.ts';
 

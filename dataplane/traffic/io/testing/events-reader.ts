@@ -1,5 +1,5 @@
 import { eventually } from '../../testing/proxy/test-proxy.ts';
-import type { AcceptedReader } from '../accepted-socket.ts';
+import type { AcceptedReader } from '../accepted-reader.ts';
 
 const BUFFER = Buffer.allocUnsafeSlow(65_536);
 

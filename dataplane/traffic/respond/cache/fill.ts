@@ -1,14 +1,13 @@
-import { fieldIn } from '../../codec/http1/kept-lines.ts';
 import { FAULT_REASON, guardExchange } from '../../exchange/faults.ts';
 import { type AnswerSink, type InternalAnswer, InternalExchange } from '../../exchange/internal-exchange.ts';
-import { matchesAny } from './conditions.ts';
 import type { FillBlock } from './fill-block.ts';
-import { headOf, updated, validatorsOf } from './freshness.ts';
+import { headOf, validatorsOf } from './freshness.ts';
 import { GrowingBody } from './growing-body.ts';
-import { answersAlso, entryOf, isFor, type ReceivedHead, storingFor, validatedEntry } from './new-entry.ts';
+import { answersAlso, entryOf, isFor, type ReceivedHead, storingFor } from './new-entry.ts';
 import { type CacheLookup, Reader } from './reader.ts';
 import { fetchRequest, isPersonal } from './request.ts';
 import { type CacheResponse, readResponse, variantOf } from './response.ts';
+import { revalidated } from './revalidation.ts';
 import type { StoredResponse } from './stored.ts';
 import { isAboutRequest, type Storing } from './storing.ts';
 
@@ -251,26 +250,21 @@ export class Fill implements AnswerSink {
     if (stored !== null) body.share(stored.body, this.readers);
   }
 
-  /** RFC 9111 4.3.4: the stored response is what the upstream would send, with newer fields. */
   private validated(stale: StoredResponse, answer: InternalAnswer): void {
-    const { entry } = stale;
-    const sent = fieldIn(answer.fields, 'etag');
-    if (sent !== null && entry.etag !== null && !matchesAny(sent, entry.etag)) {
+    const { leader, key, block, requestedAt } = this;
+    const newer = revalidated(stale.entry, answer, { leader, key, block, requestedAt });
+    if (newer === null) {
       this.stale = null;
       this.exchange?.cancel();
       return this.fetch();
     }
-    const fields = updated(entry.fields, answer.fields);
-    const response = readResponse(entry.status, fields);
-    const withAge = { ...response, age: readResponse(304, answer.fields).age };
-    const storing = storingFor(this.leader, withAge, this.block);
-    const { clock, store } = this.block.tools;
-    const about = validatedEntry(this.leader, this.key, this.block, entry, withAge, this.requestedAt, fields);
-    const stored = storing ? store.store({ ...about, ...storing }, this.since, stale) : store.responseOf({ ...about, lifetime: 0 });
+    const { entry, response, storing } = newer;
+    const { clock, store } = block.tools;
+    const stored = storing ? store.store(entry, this.since, stale) : store.responseOf(entry);
     if (storing === null) this.forget();
     this.conclude((reader) => {
       // What must not be stored, for instance because it sets a cookie, is about the client whose request was validated.
-      if (storing === null ? reader !== this.requester : !this.fits(reader, withAge, storing)) return this.release(reader);
+      if (storing === null ? reader !== this.requester : !this.fits(reader, response, storing)) return this.release(reader);
       reader.serve(stored, 'revalidated', '; fwd=stale; fwd-status=304', clock.now());
     }, false);
   }

@@ -21,7 +21,7 @@ type Identity = Pick<
 >;
 
 /** Which requests a response answers, and its identity when it is validated or removed. */
-const identityOf = ({ x }: CacheLookup, key: string, { parts, tools }: FillBlock, response: CacheResponse): Identity => ({
+export const identityOf = ({ x }: CacheLookup, key: string, { parts, tools }: FillBlock, response: CacheResponse): Identity => ({
   id: tools.store.nextId(),
   key: ownCopy(key),
   host: ownCopy(x.host),
@@ -57,24 +57,6 @@ export function entryOf(
     body: body.close(),
   };
 }
-
-/** A stored response that a 304 has confirmed, with newer fields and age. */
-export const validatedEntry = (
-  leader: CacheLookup,
-  key: string,
-  block: FillBlock,
-  entry: CacheEntry,
-  response: CacheResponse,
-  requestedAt: number,
-  fields: string,
-): CacheEntry => ({
-  ...entry,
-  ...identityOf(leader, key, block, response),
-  ...agesOf(response, requestedAt, block.tools.clock.now()),
-  // The newer Date is not that of the body, which may be older than one with the same Last-Modified.
-  hasExactDate: entry.hasExactDate && entry.lastModified === response.lastModifiedText,
-  fields,
-});
 
 /** Whether a response that is being stored is for this request, too. `variant`: what the request that caused it has in the fields of Vary. */
 export function isFor({ storing, response }: ReceivedHead, variant: string, { x, request }: CacheLookup): boolean {

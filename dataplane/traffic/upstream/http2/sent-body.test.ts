@@ -8,13 +8,12 @@ import { MAX_SENT, SentBody } from './sent-body.ts';
 
 /** What all of them together may keep (bytes of memory). */
 const MAX_TOTAL = 67_108_864;
-/** More requests than may keep such a body at a time. */
-const REQUESTS = MAX_TOTAL / MAX_SENT + 100;
-/** As many as the windows of a client allow at a time. */
-const STEP = 10;
-
 /** What a target accepts on a stream (bytes, RFC 9113 6.9.2). */
 const WINDOW = 65_535;
+/** More requests than may keep such a body at a time. */
+const REQUESTS = Math.floor(MAX_TOTAL / WINDOW) + 100;
+/** As many as the windows of a client allow at a time. */
+const STEP = 10;
 
 const body = Buffer.alloc(MAX_SENT, 'x');
 

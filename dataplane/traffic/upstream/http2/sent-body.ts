@@ -1,8 +1,8 @@
 import { withinMemory } from '../../../../shared/runtime/thread-memory.ts';
 import { AppendBuffer } from '../../io/append-buffer.ts';
 
-/** Larger bodies are not kept (bytes): as much as is held of a body whose length is known. */
-export const MAX_SENT = 65_536;
+/** Larger bodies are not kept (bytes): more than the usual window (RFC 9113 6.9.2) and the piece that exceeds it. */
+export const MAX_SENT = 131_072;
 /** What all requests of a thread together may keep (bytes of memory). Beyond that, a request is sent once. */
 const MAX_TOTAL = 67_108_864;
 /** At most this part of the thread's memory. */

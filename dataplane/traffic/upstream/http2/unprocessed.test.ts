@@ -152,15 +152,39 @@ test('so is a call of which more is to come, from a client over HTTP/2', async (
   assert.equal(bodyOf(target.connections[1] as Frames), 'onetwothree');
 });
 
-test('a request of whose body more than 64 KB were sent is not sent again', async () => {
-  using target = await FrameTargetFixture.serving(() => undefined);
+const UPLOAD = 'POST / HTTP/1.1\r\nHost: a.test\r\nContent-Length: 1000000\r\n\r\n';
+/** More than a target accepts. */
+const LARGE = Buffer.alloc(1_000_000, 'x');
+
+test('a large upload is sent again if its target has not accepted more than the usual window', async () => {
+  using target = await FrameTargetFixture.serving(answer);
   using proxy = await h2c(target);
   const client = await proxy.connect();
-  client.send('POST / HTTP/1.1\r\nHost: a.test\r\nTransfer-Encoding: chunked\r\n\r\n');
-  client.send(`fff0\r\n${'x'.repeat(0xfff0)}\r\n11\r\n${'x'.repeat(17)}\r\n0\r\n\r\n`);
-  // The window of a stream (RFC 9113 6.9.2).
-  await eventually('the request', () => target.connections[0] !== undefined && bodyOf(target.connections[0]).length === 65_535);
-  endAfter(target.connections[0] as Frames, 0, CODE.none);
+  client.send(UPLOAD);
+  client.send(LARGE);
+  for (const nth of [0, 1]) {
+    // The window of a stream (RFC 9113 6.9.2).
+    await eventually('its beginning', () => target.connections[nth] !== undefined && bodyOf(target.connections[nth]).length === 65_535);
+    if (nth === 0) endAfter(target.connections[nth] as Frames, 0, CODE.none);
+  }
+  const last = target.connections[1] as Frames;
+  for (const stream of [0, 1]) last.send(FRAME.windowUpdate, 0, stream, word(LARGE.length));
+  assert.match((await client.readAnswer()).line, / 204 /);
+  assert.equal(bodyOf(last), LARGE.toString());
+});
+
+test('one of which more was sent than is kept is not sent again', async () => {
+  const accepted = 131_073;
+  using target = await FrameTargetFixture.serving(() => undefined, [SETTING.initialWindow, accepted]);
+  using proxy = await h2c(target);
+  const client = await proxy.connect();
+  client.send(UPLOAD);
+  await eventually('the request', () => target.connections[0]?.received.some(({ type }) => type === FRAME.headers) === true);
+  const connection = target.connections[0] as Frames;
+  connection.send(FRAME.windowUpdate, 0, 0, word(accepted));
+  client.send(LARGE);
+  await eventually('its beginning', () => bodyOf(connection).length === accepted);
+  endAfter(connection, 0, CODE.none);
   assert.match(await client.readHead(), / 502 /);
   assert.equal(target.connections.length, 1);
 });

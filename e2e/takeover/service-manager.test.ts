@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { until } from '../../shared/runtime/testing/until.ts';
@@ -80,6 +80,19 @@ test('a service that fails to start a few times in a row is not given up', () =>
   for (const name of services) {
     const [head = ''] = readFileSync(join(UNITS, name), 'utf8').split('[Service]');
     assert.match(head, /^StartLimitIntervalSec=0$/m, name);
+  }
+});
+
+test('programs of the group can read logs of a service as they can in their directory', async () => {
+  using folder = new Folder();
+  for (const name of ['sluice.service', 'sluice-dataplane.service']) {
+    const unit = readFileSync(join(UNITS, name), 'utf8');
+    const [, umask = ''] = /^UMask=(\d+)$/m.exec(unit) ?? [];
+    assert.match(unit, /^LogsDirectoryMode=0750$/m);
+    const accessLog = folder.file(`${name}.log`);
+    const command = ['sh', '-c', `umask ${umask}; exec "$0" "$@"`];
+    await using _ = await Dataplane.start({ stateDir: folder.file(name), command, flags: ['--access-log', accessLog] });
+    assert.equal(statSync(accessLog).mode & 0o777, 0o640);
   }
 });
 

@@ -107,3 +107,19 @@ test('a name whose certificate has expired is served with that of its wildcard, 
   socket.destroy();
   assert.equal((scene.pebble as Pebble).output.split('Added order').length - 1, 1);
 });
+
+test('a name gets a certificate of its own once that of the wildcard over it, which was provided, is taken away', { skip }, async () => {
+  await using scene = await Scene.start();
+  await using upstream = await Upstream.start('app', (_, response) => response.end('hello'));
+  await using dataplane = await scene.dataplane();
+  const { certificate, privateKey } = await makePair(['*.example.com']);
+  const posted = await dataplane.admin('POST', '/certificates', { domains: ['*.example.com'], certificate, private_key: privateKey });
+  assert.equal(posted.status, 201, posted.text);
+  await dataplane.route('a.example.com', upstream.address);
+  (await scene.shake('a.example.com', certificate)).destroy();
+  await dataplane.route('a.example.net', upstream.address);
+  await until('the order of another name', () => scene.kept('a.example.net'));
+  assert.equal(scene.kept('a.example.com'), null);
+  assert.equal((await dataplane.admin('DELETE', `/certificates/${encodeURIComponent('*.example.com')}`)).status, 200);
+  await until('a certificate of its own', () => scene.kept('a.example.com'));
+});

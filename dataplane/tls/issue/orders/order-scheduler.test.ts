@@ -110,6 +110,24 @@ describe('a wanted name', () => {
     assert.deepEqual(scene.orders, []);
   });
 
+  test('that the certificate of a wildcard has served is ordered when that is gone', () => {
+    const scene = new Scene();
+    const names = ['a.a.test', 'b.a.test', 'a.b.test', 'a.b.a.test'];
+    for (const name of names) scene.hold(name, 1, { automatic: false });
+    scene.issuer.setNames([...names, '*.a.test']);
+    scene.issuer.setNames([...names.slice(1), '*.a.test']);
+    assert.deepEqual(
+      scene.orders.map(({ name }) => name),
+      ['*.a.test'],
+    );
+    for (const name of names) scene.held.delete(name);
+    scene.issuer.certificateChanged('*.a.test');
+    assert.deepEqual(
+      scene.orders.map(({ name }) => name),
+      ['*.a.test', 'b.a.test'],
+    );
+  });
+
   test('is ordered once, however often it is requested', () => {
     const scene = new Scene();
     scene.issuer.setNames(['a.test']);

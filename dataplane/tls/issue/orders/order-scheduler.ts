@@ -1,6 +1,7 @@
 import type { Clock } from '../../../../shared/runtime/clock.ts';
 import type { Log } from '../../../../shared/runtime/log/log.ts';
 import type { Random } from '../../../../shared/runtime/random.ts';
+import { wildcardOf } from '../../../../shared/values/host.ts';
 import { ChallengeError, IssueError, type IssueFailureKind, MAX_REASON_LENGTH, UnissuedError } from '../issue-error.ts';
 import { type Renewable, type RenewalWindow, renewalTime } from '../renewal/renewal-time.ts';
 import type { OrderPlan } from './order-plan.ts';
@@ -70,6 +71,8 @@ export class OrderScheduler {
   readonly results = new Map<OrderResult, number>();
   private readonly tools: OrderSchedulerTools;
   private readonly entries = new Map<string, Entry>();
+  /** The same names by the wildcard over them, whose certificate serves those that have none of their own. */
+  private readonly covered = new Map<string, Set<string>>();
   /** First in, first out. */
   private readonly queue = new Set<string>();
   /** Names in the queue whose order was requested. */
@@ -99,6 +102,7 @@ export class OrderScheduler {
       changed = true;
       cancel();
       this.entries.delete(name);
+      this.uncover(name);
       this.tools.attempts.set(name, null);
       this.setUncertified(name, false);
     }
@@ -106,6 +110,7 @@ export class OrderScheduler {
       if (this.entries.has(name)) continue;
       changed = true;
       this.entries.set(name, { cancel: () => undefined });
+      this.cover(name);
       this.schedule(name);
     }
     return changed;
@@ -125,9 +130,9 @@ export class OrderScheduler {
     return true;
   }
 
-  /** The current certificate of a name, or its renewal window, has changed. */
+  /** The current certificate of a name, or its renewal window, has changed; with a wildcard's, perhaps that of all names below it. */
   certificateChanged(name: string): void {
-    if (this.entries.has(name)) this.schedule(name);
+    for (const each of [name, ...(this.covered.get(name) ?? [])]) this.schedule(each);
   }
 
   /** null if we do not order for this name. */
@@ -162,6 +167,21 @@ export class OrderScheduler {
   resume(): void {
     this.paused = false;
     for (const name of this.entries.keys()) this.schedule(name);
+  }
+
+  private cover(name: string): void {
+    const wildcard = wildcardOf(name);
+    if (wildcard === undefined || wildcard === name) return;
+    const names = this.covered.get(wildcard);
+    if (names === undefined) this.covered.set(wildcard, new Set([name]));
+    else names.add(name);
+  }
+
+  private uncover(name: string): void {
+    const wildcard = wildcardOf(name) ?? '';
+    const names = this.covered.get(wildcard);
+    names?.delete(name);
+    if (names?.size === 0) this.covered.delete(wildcard);
   }
 
   /** `next`: if it is due, it is ordered before the others. */

@@ -98,6 +98,13 @@ describe('beside a data plane', () => {
     assert.deepEqual(complaints, []);
     process.kill(command.pid, 'SIGINT');
     assert.deepEqual(await command.exited, { code: 0, signal: null });
+
+    // A page that is still open says why it gets no figures of the next command at its port.
+    await using next = new Program(SLUICE, ['dashboard', '--admin', `unix:${socket}`, '--dashboard-listen', opened.host]);
+    await next.said('Ctrl-C');
+    await page.getByText('Open the address that sluice dashboard printed').waitFor();
+    await page.reload();
+    await page.getByText('Not found: this is not the address of the dashboard that is running.').waitFor();
   });
 
   test('a site that forwards to the Admin API gets 403 from it, since the requested name is forwarded unchanged', async () => {

@@ -78,13 +78,16 @@ function shownHost(host: string): string {
 const LOOPBACK: KnownBy = { knows: isLoopback, otherName: 'the requested host is neither localhost nor a loopback address (Host)' };
 const AGAIN = `Run ${NAME} dashboard again for a new address.`;
 
+/** Usually a tab or a bookmark of an earlier command at the same port. */
+const OF_ANOTHER = `Not found: this is not the address of the dashboard that is running. Open the address that ${NAME} dashboard printed.`;
+
 /** @returns the path and query to forward, or null if the request was answered here. */
 function judge(request: IncomingMessage, response: ServerResponse, pass: BrowserPass): string | null {
   const foreign = foreignRequest(request, LOOPBACK);
   if (foreign !== null) return refuse(response, 403, `Forbidden: ${foreign}. Paste the address into the address bar of the browser.`);
   if (request.method !== 'GET') return refuse(response, 405, 'The dashboard only reads.', { allow: 'GET' });
   const target = request.url ?? '';
-  if (!target.startsWith(pass.path)) return refuse(response, 404, 'Not found.');
+  if (!target.startsWith(pass.path)) return refuse(response, 404, OF_ANOTHER);
   const asked = target.slice(pass.path.length - 1);
   const question = asked.indexOf('?');
   const path = question < 0 ? asked : asked.slice(0, question);

@@ -47,8 +47,14 @@ export async function get<T>(path: string, signal: AbortSignal): Promise<T> {
   }
 }
 
+/** A longer text is no reason, but a page. */
+const MAX_REASON = 300;
+
+/** The Admin API answers with JSON, the command that forwards to it with a sentence. */
 async function reasonOf(response: Response): Promise<string> {
   const text = await response.text().catch(() => '');
+  const isText = response.headers.get('content-type')?.startsWith('text/plain') === true;
+  if (isText && text !== '' && text.length <= MAX_REASON) return text.trim().replace(/\.$/, '');
   try {
     const { error, message } = JSON.parse(text) as { error?: string; message?: string };
     return message ?? error ?? `${response.status} ${response.statusText}`;

@@ -10,8 +10,8 @@ import { Vitals } from './vitals.ts';
 /** How many names are tracked for each top list, and how many are returned. */
 const FOLLOWED = 128;
 const ANSWERED = 10;
-/** The index of 5xx among the classes. */
-const SERVER_ERRORS = 4;
+/** The index of 5xx among the classes of a report. */
+export const SERVER_ERRORS = 4;
 const MINUTE_MS = 60_000;
 /** The approximate memory of counters that have counted nothing yet (bytes). */
 const EMPTY_BYTES = 3_200;

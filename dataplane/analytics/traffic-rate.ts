@@ -2,11 +2,10 @@ import type { Clock } from '../../shared/runtime/clock.ts';
 import type { CacheUse, Traffic } from '../../shared/wire/dashboard.ts';
 import type { DomainReport } from '../traffic/protocol.ts';
 import { CacheUsed } from './cache-use.ts';
+import { SERVER_ERRORS } from './domain-counts.ts';
 import { SlidingCount } from './sliding-count.ts';
 
 const SECONDS = 10;
-/** The index of 5xx among the classes of a report. */
-const SERVER_ERRORS = 4;
 
 /** The traffic of all hosts over the last ten seconds, rejected requests included. Workers report once a second. */
 export class TrafficRate {

@@ -3,12 +3,14 @@ import type { ServerResponse } from 'node:http';
 import { test } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
 import { type Clock, systemClock } from '../../../shared/runtime/clock.ts';
+import { clockWithShortWaits } from '../../../shared/runtime/testing/shortened-clock.ts';
 import type { Snapshot } from '../source.ts';
-import { ANSWER_MS } from './engine/engine.ts';
+import { ANSWER_MS, STREAM_BEGINS_MS } from './engine/engine.ts';
 import { translate as toRoutes } from './routes/translate.ts';
 import { gist, started, withEngine } from './testing/docker-source.ts';
 import { fakeId } from './testing/fake-container.ts';
 import type { FakeEngine } from './testing/fake-engine.ts';
+import { LIST_AGAIN_MS } from './watch/reflector.ts';
 
 const app = (number: number, domain = 'a.example') => ({ id: fakeId(number), name: `app-${number}`, labels: { 'sluice.domain': domain } });
 
@@ -84,7 +86,9 @@ test('containers that can’t be inspected at the start are used as they are lis
 });
 
 test('so are all of them if none can be inspected, and when the engine cuts off its responses, as if they made it crash', async (t) => {
-  const { engine, located, run, next, listen, snapshots } = withEngine(t);
+  // The pauses between lists.
+  const { clock } = clockWithShortWaits(STREAM_BEGINS_MS + 1, LIST_AGAIN_MS);
+  const { engine, located, run, next, listen, snapshots } = withEngine(t, clock);
   engine.run(app(1));
   engine.run(app(2, 'b.example'));
   spoil(engine, /./, (response) => response.destroy());

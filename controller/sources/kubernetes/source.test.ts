@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { GATEWAY_CONTROLLER } from '../../../shared/name.ts';
+import { clockWithShortWaits } from '../../../shared/runtime/testing/shortened-clock.ts';
 import { until } from '../../../shared/runtime/testing/until.ts';
 import { readSingleDirective } from '../file/single-directive.ts';
 import type { Snapshot } from '../source.ts';
@@ -12,7 +13,8 @@ import { fakeCluster } from './testing/watched.ts';
 
 /** The source of a cluster with a site, which has been listed. */
 async function listedSource(t: TestContext, unknown: readonly string[] = []) {
-  const { server, parts, run } = await fakeCluster(t);
+  // The pauses after failures.
+  const { server, parts, run } = await fakeCluster(t, clockWithShortWaits(50, 5_000).clock);
   if (unknown.length > 0) server.answer = ({ path }) => (unknown.some((name) => path.endsWith(`/${name}`)) ? { status: 404 } : undefined);
   putSite(server, 'web', 'web.example', '10.0.0.1');
   const settings = { kubeconfig: server.kubeconfig, ingressClass: 'sluice', namespaces: null, publish: null, portMap: new Map() };

@@ -45,7 +45,7 @@ const NEWEST_API = '1.51';
 const OLDEST_API = '1.24';
 /** The time limit for a response (ms). Lists of thousands of containers take a second or two. */
 export const ANSWER_MS = 10_000;
-const STREAM_BEGINS_MS = 1_000;
+export const STREAM_BEGINS_MS = 1_000;
 /** The longest event that is read (characters); longer lines are not events. */
 const MAX_EVENT = 1_048_576;
 

@@ -1,7 +1,7 @@
 import type { Clock } from '../../../../shared/runtime/clock.ts';
 
 /** An inspection that takes longer (ms) is left alone: an engine may need minutes for a container whose volume it mounts. */
-const SLOW_MS = 500;
+export const SLOW_MS = 500;
 /** If so many are left alone, the engine has too much to do: the list has to do for others. */
 const MOST_LEFT = 32;
 

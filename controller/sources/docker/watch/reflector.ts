@@ -16,7 +16,7 @@ export const SECOND_LISTING_MS = 5_000;
 /** How many events are remembered; engines repeat at most the last 256. */
 const MAX_SEEN_EVENTS = 1_000;
 /** The time between lists because of containers that can't be inspected (ms). */
-const LIST_AGAIN_MS = 5_000;
+export const LIST_AGAIN_MS = 5_000;
 /** The time after which an engine has recorded what it has reported early (ms). */
 const EARLY_MS = 1_000;
 /** How far back the first session looks for stop signals to containers that are still running (ms): few may take longer to stop. */

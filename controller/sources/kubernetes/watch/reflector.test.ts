@@ -1,12 +1,16 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { type Clock, systemClock } from '../../../../shared/runtime/clock.ts';
+import { clockWithShortWaits } from '../../../../shared/runtime/testing/shortened-clock.ts';
 import { until } from '../../../../shared/runtime/testing/until.ts';
 import { GATEWAY_CLASSES, type GatewayClass } from '../objects/gateway.ts';
 import { INGRESSES, type Ingress } from '../objects/ingress.ts';
 import { fakeIngress, INGRESSES_PATH as PATH } from '../testing/fake-objects.ts';
 import { fakeCluster } from '../testing/watched.ts';
 import { Reflector } from './reflector.ts';
+
+/** How long a reflector pauses after failures (ms). */
+const [LEAST_PAUSE_MS, MOST_PAUSE_MS] = [50, 5_000];
 
 /** The system's clock, except that timers of a minute or more elapse on the test's command. */
 function clockWithLongTimers() {
@@ -180,14 +184,17 @@ test('a server that has gone back to an older version is listed again, whether i
 });
 
 test('a server that refuses is asked less and less often, and then continues', async (t) => {
-  const { server, hosts, put, lists, failures } = await reflecting(t);
+  const { clock, waits } = clockWithShortWaits(LEAST_PAUSE_MS, MOST_PAUSE_MS);
+  const { server, hosts, put, lists, failures } = await reflecting(t, undefined, clock);
   server.answer = ({ query }) => (query.watch === 'true' ? { status: 503 } : undefined);
   server.cut();
-  await until('some failures', () => failures.length >= 4);
+  await until('many failures', () => failures.length >= 8);
   put('c');
   server.answer = () => undefined;
   await until('the new one', () => hosts().endsWith('c.example'));
   assert.equal(lists(), 1);
+  const [first = 0, , third = 0, , fifth = 0, , seventh = 0] = waits;
+  assert.ok(first < third && third < fifth && fifth < seventh, waits.join());
 });
 
 test('an object that changes only in unused parts counts as unchanged, and stays the same object', async (t) => {
@@ -211,7 +218,7 @@ test('an object that changes only in unused parts counts as unchanged, and stays
 });
 
 test('a server that answers 404 to everything, as a load balancer does, says nothing about which kinds are defined', async (t) => {
-  const { server, parts, run } = await fakeCluster(t);
+  const { server, parts, run } = await fakeCluster(t, clockWithShortWaits(LEAST_PAUSE_MS, MOST_PAUSE_MS).clock);
   server.put('/apis/gateway.networking.k8s.io/v1/gatewayclasses', { metadata: { name: 'sluice' }, spec: { controllerName: 'any' } });
   const failures: (string | null)[] = [];
   const reflector = new Reflector<GatewayClass>({

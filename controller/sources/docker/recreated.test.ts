@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
 import { type Clock, systemClock } from '../../../shared/runtime/clock.ts';
 import { translate } from './routes/translate.ts';
-import { started } from './testing/docker-source.ts';
+import { started, withEngine } from './testing/docker-source.ts';
 import { fakeId } from './testing/fake-container.ts';
 
 const GOOD = { 'sluice.domain': 'a.example', 'sluice.rate_limit': '10/s' };
@@ -58,4 +58,28 @@ test('domains whose containers were removed together are forgotten together', as
   for (const task of over) task();
   await next('');
   assert.equal(snapshots.length - before, 1);
+});
+
+test('a controller that starts while an app is between two of its containers knows its domain, so that requests keep waiting', async (t) => {
+  const { engine, next, listen, located, run } = withEngine(t, undefined, translate);
+  const ended = (ago: number) => ({ running: false, finishedAt: new Date(Date.now() - ago).toISOString() });
+  engine.run({ ...web(1, { ...GOOD, 'sluice.hold': '30s' }), ...ended(2_000) });
+  engine.run({ ...web(2, { ...GOOD, 'sluice.domain': 'b.example' }), ...ended(3_600_000) });
+  await listen();
+  located('d', []);
+  run();
+  const { snapshot } = await next('a.example=nowhere');
+  assert.equal(snapshot.kind === 'listed' && snapshot.routes[0]?.hold_secs, 30);
+  engine.run(web(3, GOOD));
+  await next('a.example=healthy');
+});
+
+test('it does so if the engine does not respond to the inspection of a container that it is about to start', async (t) => {
+  const { engine, next, listen, located, run } = withEngine(t, undefined, translate);
+  engine.run({ ...web(1, GOOD), running: false });
+  engine.intercept = (path) => path.startsWith(`/containers/${fakeId(1)}/`);
+  await listen();
+  located('d', []);
+  run();
+  await next('a.example=nowhere');
 });

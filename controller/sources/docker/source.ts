@@ -9,6 +9,7 @@ import { createEngine, type Engine } from './engine/engine.ts';
 import { EngineFailure } from './engine/engine-failure.ts';
 import type { DockerSettings } from './flags.ts';
 import { DataplaneNetworks } from './network/network-reach.ts';
+import { beforeTheyEnded } from './routes/ended-lately.ts';
 import { DOCKER_SOURCE, type EngineSnapshot, type Translation } from './routes/engine-snapshot.ts';
 import type { LastGood } from './routes/last-good.ts';
 import { LostTargets } from './routes/lost-targets.ts';
@@ -218,7 +219,10 @@ class DockerSource implements Source {
   private publish(isLoss = false): void {
     if (!this.emit || this.engineState.kind !== 'listed') return;
     const snapshot = this.engineSnapshot();
-    const translation = (this.options.translate ?? toRoutes)(snapshot);
+    const { translate = toRoutes } = this.options;
+    const isFirst = this.listing === undefined && snapshot.reach.kind !== 'unknown';
+    if (isFirst) this.retained.begin(translate(beforeTheyEnded(snapshot)).routes);
+    const translation = translate(snapshot);
     this.lastGood = translation.lastGood;
     this.latestReadings = this.withTransitionTimes(translation.readings);
     if (snapshot.reach.kind === 'unknown') return;

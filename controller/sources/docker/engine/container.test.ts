@@ -27,6 +27,7 @@ test('reads the parts of an inspection that routes need', () => {
     status: 'running',
     health: 'starting',
     startedAt: '2026-01-01T00:00:01.000000000Z',
+    finishedAt: null,
     stopSignal: 'SIGQUIT',
     stopTimeoutSecs: 300,
     composeProject: 'shop',

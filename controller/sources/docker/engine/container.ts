@@ -17,6 +17,8 @@ export type Container = {
   readonly health: ContainerHealth;
   /** RFC 3339; null if it never ran. */
   readonly startedAt: string | null;
+  /** RFC 3339; null if it has never ended, or only the engine's list is known. */
+  readonly finishedAt: string | null;
   /** The stop signal of its image; null means TERM. */
   readonly stopSignal: string | null;
   /** How long it may take to stop before it is killed, if its owner has set that; otherwise 0. */
@@ -45,7 +47,12 @@ export type Inspection = {
   readonly Id: string;
   readonly Name?: Nullable<string>;
   readonly Created?: Nullable<string>;
-  readonly State?: Nullable<{ Status?: Nullable<string>; StartedAt?: Nullable<string>; Health?: Nullable<{ Status?: Nullable<string> }> }>;
+  readonly State?: Nullable<{
+    Status?: Nullable<string>;
+    StartedAt?: Nullable<string>;
+    FinishedAt?: Nullable<string>;
+    Health?: Nullable<{ Status?: Nullable<string> }>;
+  }>;
   readonly HostConfig?: Nullable<{ NetworkMode?: Nullable<string> }>;
   readonly Config?: Nullable<{
     Image?: Nullable<string>;
@@ -72,13 +79,17 @@ export function readContainer({ Id: id, Name, Created, State, HostConfig, Config
     publishedPorts: published(NetworkSettings?.Ports ?? {}),
     status: STATUSES.find((status) => status === State?.Status) ?? 'exited',
     health: HEALTHS.find((health) => health === State?.Health?.Status) ?? 'none',
-    startedAt: State?.StartedAt && !State.StartedAt.startsWith('0001-') ? State.StartedAt : null,
+    startedAt: time(State?.StartedAt),
+    finishedAt: time(State?.FinishedAt),
     stopSignal: Config?.StopSignal || null,
     stopTimeoutSecs: stopTimeout(Config?.StopTimeout),
     composeProject: labels['com.docker.compose.project'] ?? null,
     composeService: labels['com.docker.compose.service'] ?? null,
   };
 }
+
+/** Engines write the first second of the first year for never. */
+const time = (text: Nullable<string>): string | null => (text && !text.startsWith('0001-') ? text : null);
 
 /** A negative number means that it is never killed. */
 function stopTimeout(seconds: unknown): number {

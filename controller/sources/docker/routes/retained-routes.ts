@@ -22,6 +22,11 @@ export class RetainedRoutes {
     this.expired = expired;
   }
 
+  /** What an earlier run may have served: the domains that are missing afterwards are retained. */
+  begin(routes: readonly RouteSpec[]): void {
+    this.last = routes;
+  }
+
   /** Adds routes without targets for the domains of removed containers. */
   merge(routes: readonly RouteSpec[]): RouteSpec[] {
     const present = new Set<string>(routes.map(({ domain }) => domain));

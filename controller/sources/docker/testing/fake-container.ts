@@ -13,6 +13,7 @@ export type FakeContainer = {
   readonly stopSignal?: string;
   readonly stopTimeout?: number;
   readonly startedAt?: string;
+  readonly finishedAt?: string;
   /** What the list has in brackets after how long it has been up. */
   readonly note?: string;
 };
@@ -69,6 +70,7 @@ export function listingOf(container: FakeContainer) {
 /** `GET /containers/{id}/json`, in the form of engine 28, with only the members that are read here. */
 export function inspectionOf(container: FakeContainer) {
   const { id, name = id.slice(0, 12), labels = {}, port = 80, health, published, startedAt = '2026-01-01T00:00:01.000000000Z' } = container;
+  const { finishedAt = '0001-01-01T00:00:00Z' } = container;
   const state = stateOf(container);
   const bindings = published === undefined ? null : [{ HostIp: '127.0.0.1', HostPort: String(published) }];
   return {
@@ -87,7 +89,7 @@ export function inspectionOf(container: FakeContainer) {
       ExitCode: 0,
       Error: '',
       StartedAt: startedAt,
-      FinishedAt: '0001-01-01T00:00:00Z',
+      FinishedAt: finishedAt,
       ...(health === undefined ? {} : { Health: { Status: health, FailingStreak: 0, Log: [] } }),
     },
     Image: `sha256:${id}`,

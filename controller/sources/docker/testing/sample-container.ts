@@ -17,6 +17,7 @@ export function sampleContainer(number: number, more: Partial<Container> = {}): 
     status: 'running',
     health: 'none',
     startedAt: `2026-01-01T00:00:0${number}Z`,
+    finishedAt: null,
     stopSignal: null,
     stopTimeoutSecs: 0,
     composeProject: null,

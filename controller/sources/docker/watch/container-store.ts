@@ -178,6 +178,8 @@ export class ContainerStore {
       if (this.newer.has(one.id)) {
         this.isListComplete = false;
         if (before && isUncertain) this.entries.set(one.id, { container: withoutAddress(before.container), text: '', listed: '' });
+        // One that is being started may be inspected late. Without an address, what was true a moment ago does no harm.
+        else if (!before && STOPPED.has(one.container.status)) this.use(one, text);
       } else if (isNew) this.use(one, text);
     }
     for (const id of this.unreadable.keys()) if (!labelled.has(id)) this.unreadable.delete(id);

@@ -7,8 +7,8 @@ import { guarded } from '../../exchange/faults.ts';
 import { probeTarget } from '../../io/probes.ts';
 import type { Endpoint } from './endpoint.ts';
 
-/** The shortest time that an address can get (ms). */
-const MIN_ATTEMPT_MS = 10;
+/** The shortest time that an address can get (ms): more than a round trip to another continent takes. Beyond that, not all are tried. */
+const MIN_ATTEMPT_MS = 300;
 
 export type ConnectOptions = {
   /** The protocol offered over TLS (ALPN, RFC 7301). */
@@ -40,7 +40,7 @@ function destinationOf({ path, host, port }: Endpoint, { addresses, connectMs }:
   if (addresses.length === 1) return { host: addresses[0], port };
   const found = addresses.map((address) => ({ address, family: isIP(address) }));
   const lookup: LookupFunction = (_host, _options, then) => process.nextTick(then, null, found);
-  // Each gets the same share of the time.
+  // Each gets the same share of the time. The next connection begins with the next one.
   const shareMs = Math.max(MIN_ATTEMPT_MS, Math.floor(connectMs / found.length));
   return { host, port, lookup, autoSelectFamily: true, autoSelectFamilyAttemptTimeout: shareMs };
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import dns from 'node:dns';
 import { createServer as createSecureServer } from 'node:https';
 import { syncBuiltinESMExports } from 'node:module';
-import type { AddressInfo } from 'node:net';
+import net, { type AddressInfo } from 'node:net';
 import { after, before, test } from 'node:test';
 import { CertificatesFixture } from '../../testing/certificates.ts';
 import { Http2UpstreamFixture } from '../../testing/http2/upstream.ts';
@@ -80,4 +80,29 @@ test('a target at none of whose addresses anything listens has refused the conne
     .flatMap((message) => (message.kind === 'report' ? message.report.domains : []))
     .flatMap((one) => one.failures);
   assert.deepEqual(failures, [['refused', 1]]);
+});
+
+test('each of many addresses has the time of a round trip to another continent', async () => {
+  using upstream = await UpstreamFixture.serving(ok('x'));
+  const { connect } = net;
+  const times: unknown[] = [];
+  const noted = (...args: unknown[]): unknown => {
+    const [options] = args;
+    if (typeof options === 'object' && options !== null && 'autoSelectFamilyAttemptTimeout' in options)
+      times.push(options.autoSelectFamilyAttemptTimeout);
+    return Reflect.apply(connect, net, args);
+  };
+  const few = [...ADDRESSES];
+  ADDRESSES.push(...Array.from({ length: 97 }, (_, nth) => ({ address: `127.0.0.${nth + 100}`, family: 4 })));
+  Object.assign(net, { connect: noted });
+  syncBuiltinESMExports();
+  try {
+    using proxy = await ProxyFixture.start([site('a.test', named(upstream))]);
+    assert.match((await proxy.request(get())).line, / 200 /);
+  } finally {
+    Object.assign(net, { connect });
+    syncBuiltinESMExports();
+    ADDRESSES.splice(0, ADDRESSES.length, ...few);
+  }
+  assert.deepEqual(times, [300]);
 });

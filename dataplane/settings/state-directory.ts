@@ -6,8 +6,8 @@ import { UsageError } from '../../shared/runtime/flags.ts';
 
 /**
  * Creates the state directory (mode 0700) if it is missing and checks that it is writable. A full disk
- * is accepted: the saved state can still be served, and each failed save is reported. For the same reason, a directory that can't be written
- * is accepted if it has `table`, which can be read.
+ * is accepted: the saved state can still be served, and each failed save is reported. For the same reason, a directory that can't be written,
+ * perhaps because its disk fails, is accepted if it has `table`, which can be read.
  * @returns why it can't be written; null if it can, or its disk is full.
  * @throws UsageError naming the directory, the reason and `--state-dir`.
  */
@@ -18,7 +18,7 @@ export function prepareStateDir(path: string, table: string): string | null {
     rmdirSync(mkdtempSync(join(path, '.writable-')));
     return null;
   } catch (error) {
-    if (codeOf(error) === 'ENOSPC') return null;
+    if (FULL.has(codeOf(error))) return null;
     if (UNWRITABLE.has(codeOf(error)) && isReadable(join(path, table))) return reasonOf(error);
     const advice =
       path === DEFAULT_STATE_DIR ? 'run as root or name another one with --state-dir PATH' : 'name another one with --state-dir PATH';
@@ -26,7 +26,8 @@ export function prepareStateDir(path: string, table: string): string | null {
   }
 }
 
-const UNWRITABLE = new Set(['EACCES', 'EPERM', 'EROFS']);
+const FULL: ReadonlySet<string> = new Set(['ENOSPC', 'EDQUOT']);
+const UNWRITABLE: ReadonlySet<string> = new Set(['EACCES', 'EPERM', 'EROFS', 'EIO']);
 
 function isReadable(path: string): boolean {
   try {
@@ -48,6 +49,7 @@ const REASONS: Readonly<Record<string, string>> = {
   EACCES: 'permission denied',
   EPERM: 'permission denied',
   EROFS: 'the file system is read-only',
+  EIO: 'the disk fails',
   ENOTDIR: 'a part of the path is not a directory',
   EEXIST: 'it is not a directory',
   ENOENT: 'no directory can be created there',

@@ -12,7 +12,7 @@ function warningsOf(lines: string): string[] {
 }
 
 test('a case-sensitive guarded path without path_case causes one warning, at the first guard', () => {
-  for (const lines of [`handle /admin {\n ${USERS}\n }`, 'handle /admin {\n respond 403\n }']) {
+  for (const lines of [`handle /admin* {\n ${USERS}\n }`, 'handle /admin {\n respond 403\n }']) {
     assert.match(
       warningsOf(lines).join('\n'),
       /^f:2:1: guarded paths are compared with regard to case: .*write path_case insensitive in the site, else path_case sensitive$/,
@@ -48,6 +48,34 @@ test('a guard below an open path causes a warning that says what to write', () =
     'handle /api/* {\n rate_limit 1/s\n }',
   ])
     assert.deepEqual(warningsOf(sure + lines), [], lines);
+});
+
+test('a password for a single path is a warning if what is below it is open', () => {
+  const open = (path: string, below: string) =>
+    `f:3:1: ${path} leaves ${below} open, which it does not match: guard both, for example with a matcher`;
+  const warned = (lines: string) => warningsOf(`path_case sensitive\n${lines}`);
+  const guarded = (path: string) => `handle ${path} {\n ${USERS}\n }`;
+  assert.deepEqual(warned(guarded('/admin')), [open('/admin', '/admin/*')]);
+  assert.deepEqual(warned(guarded('/admin/')), [open('/admin/', '/admin/*')]);
+  assert.deepEqual(warned('handle /a/b {\n ip_filter allow private_ranges\n }'), [open('/a/b', '/a/b/*')]);
+  assert.deepEqual(warned(`@a path /admin /b\nhandle @a {\n ${USERS}\n }\nhandle /b/* {\n respond 404\n }`), [
+    open('/admin', '/admin/*').replace(':3:', ':4:'),
+  ]);
+  for (const lines of [
+    `@a path /admin /admin/*\nhandle @a {\n ${USERS}\n }`,
+    `${guarded('/admin')}\n${guarded('/admin/*')}`,
+    `${guarded('/admin')}\nredir /admin/* /admin 308`,
+    guarded('/admin*'),
+    guarded('/wp-login.php'),
+    guarded('/'),
+    `${USERS}\n${guarded('/admin')}`,
+    'handle /admin {\n respond 403\n }',
+    'handle /login {\n rate_limit 1/s\n }',
+  ])
+    assert.deepEqual(warned(lines), [], lines);
+  const closed = `a.example {\npath_case sensitive\nhandle /metrics {\n${USERS}\nreverse_proxy 127.0.0.1:1\n}\n}\n`;
+  const compiled = compileBytes(Buffer.from(closed), 'f', {});
+  assert.deepEqual(compiled.ok && compiled.warnings, []);
 });
 
 test('path_case is insensitive or sensitive, and allowed only in a site', () => {

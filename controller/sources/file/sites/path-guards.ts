@@ -9,7 +9,12 @@ import type { Context, HandleDraft, SiteDraft } from '../directives/rule.ts';
 type SourceWords = Context['sourceWords'];
 
 /** Restricted paths, and where they are defined. */
-type PathGuard = { readonly place: Position; readonly paths: readonly string[] };
+type PathGuard = {
+  readonly place: Position;
+  readonly paths: readonly string[];
+  /** Whether some clients have access, as with a password. Then it is probably also for what is below a path. */
+  readonly admits: boolean;
+};
 
 /** Warns about restricted paths that may be less restricted than intended. Rate limits and redirects restrict no access. */
 export function reportPathGuards(site: SiteDraft, { report, sourceWords }: Pick<Context, 'report' | 'sourceWords'>): void {
@@ -22,8 +27,14 @@ export function reportPathGuards(site: SiteDraft, { report, sourceWords }: Pick<
       'guarded paths are compared with regard to case: where the upstream takes /ADMIN for /admin, write path_case insensitive in the site, else path_case sensitive',
     );
   const open = openPaths(site, sourceWords);
-  for (const { place, paths } of guards)
+  for (const { place, paths, admits } of guards)
     for (const path of paths) {
+      const below = admits && isFolder(path) ? `${path.replace(/\/$/, '')}/*` : null;
+      if (below !== null && !paths.some((other) => covers(other, below)) && open(below))
+        report.warn(
+          place,
+          `${unquoted(path)} leaves ${unquoted(below)} open, which it does not match: guard both, for example with a matcher`,
+        );
       const bare = /^\/.*[^/](?=\/\*$)/.exec(path)?.[0];
       if (bare !== undefined && !paths.some((other) => covers(other, bare)) && open(bare))
         report.warn(
@@ -33,16 +44,19 @@ export function reportPathGuards(site: SiteDraft, { report, sourceWords }: Pick<
     }
 }
 
+/** Whether a pattern is for a single path that may have others below it, unlike a file. */
+const isFolder = (path: string): boolean => path.length > 1 && !path.includes('*') && !/\.[^/]*$/.test(path);
+
 /** Refusals with a path matcher. */
 const ofDirectives = ({ members: { responds = [] } }: SiteDraft, sourceWords: SourceWords): PathGuard[] =>
   responds.flatMap((spec) => {
     const place = sourceWords.get(spec);
-    return place && isRefusal(spec) && spec.match.path !== undefined ? [{ place, paths: spec.match.path }] : [];
+    return place && isRefusal(spec) && spec.match.path !== undefined ? [{ place, paths: spec.match.path, admits: false }] : [];
   });
 
 function ofBlock({ place, path, match, draft }: HandleDraft, sourceWords: SourceWords): PathGuard[] {
   const paths = path === null ? match?.path : path === '/*' ? undefined : [path];
-  return [...(paths !== undefined && isGuarded(draft) ? [{ place, paths }] : []), ...ofDirectives(draft, sourceWords)];
+  return [...(paths !== undefined && isGuarded(draft) ? [{ place, paths, admits: asks(draft) }] : []), ...ofDirectives(draft, sourceWords)];
 }
 
 const isRefusal = ({ status }: RespondSpec): boolean => status >= 400;

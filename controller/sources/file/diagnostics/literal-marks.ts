@@ -7,7 +7,8 @@ type Warn = (word: Word, advice: string) => void;
 
 /**
  * Warns of marks that stand for themselves although they look as if they did not: a target does not repeat what the `*` of a pattern has
- * matched, a prefix is no pattern, and `&` does not separate parameters. Quotation marks say that they are meant.
+ * matched, a prefix is no pattern, `&` does not separate parameters, and `|` no alternatives. A condition with them matches no request, so
+ * what it should refuse would be let through. Quotation marks say that they are meant.
  */
 export function reportLiteralMarks({ name, args, block }: Directive, report: DiagnosticReport): void {
   const [first, ...rest] = args;
@@ -33,7 +34,34 @@ function checkPrefix([kind, word]: readonly Word[], warn: Warn): void {
 }
 
 function checkParameters(args: readonly Word[], warn: Warn): void {
-  for (const word of args) if (/&[^=&]+=/.test(word.text)) warn(word, '"&" is a part of the value: write a space between parameters');
+  for (const word of args) {
+    if (/&[^=&]+=/.test(word.text)) warn(word, '"&" is a part of the value: write a space between parameters');
+    if (/^[?&]/.test(word.text)) warn(word, `${quote(word.text.slice(0, 1))} is a part of the name: delete it`);
+  }
+}
+
+/** As in patterns of other proxies and of frameworks. */
+function checkPaths(args: readonly Word[], warn: Warn): void {
+  for (const word of args) {
+    if (/\|\//.test(word.text)) warn(word, '"|" stands for itself: name each path, in a matcher');
+    const variable = /\/(:\w+|\{\w+\})(?=\/|$)/.exec(word.text)?.[1];
+    if (variable !== undefined)
+      warn(word, `${quote(variable)} stands for itself: "*" at the end matches any text, and path_regexp any pattern`);
+  }
+}
+
+function checkMethods(args: readonly Word[], warn: Warn): void {
+  for (const word of args) if (word.text.includes('|')) warn(word, '"|" is a part of the name: write a space between methods');
+}
+
+/** As in JavaScript, where slashes enclose an expression. */
+function checkExpression(args: readonly Word[], warn: Warn): void {
+  const expression = args.at(-1);
+  if (expression && (/^\/\^/.test(expression.text) || (args.length > 1 && /^\/.*\/[gimsuy]*$/.test(expression.text))))
+    warn(
+      expression,
+      'the slashes around it are a part of the expression: delete them, and write (?i) at its start if case does not matter',
+    );
 }
 
 const CHECKS: ReadonlyMap<string, (args: readonly Word[], warn: Warn) => void> = new Map([
@@ -41,4 +69,11 @@ const CHECKS: ReadonlyMap<string, (args: readonly Word[], warn: Warn) => void> =
   ['rewrite', checkTarget],
   ['uri', checkPrefix],
   ['query', checkParameters],
+  ['path', checkPaths],
+  ['handle', checkPaths],
+  ['handle_path', checkPaths],
+  ['method', checkMethods],
+  ['path_regexp', checkExpression],
+  ['header_regexp', checkExpression],
+  ['query_regexp', checkExpression],
 ]);

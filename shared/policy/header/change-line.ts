@@ -33,6 +33,9 @@ type Report = { error(place: Position, message: string): void };
 /** Text to find that looks like a pattern. In backquotes it is literal. */
 const PATTERN = /[\\^$*+?()[\]|]/;
 
+/** The first word of the value of Authorization, which is hardly a text to find. */
+const SCHEME = /^(?:basic|bearer|digest|token|apikey)$/i;
+
 /** Reads `X-A b`, `-X-A`, `+X-A b`, `?X-A b`, `>X-A b` or `X-A find replacement`; undefined, and reported, if it is wrong. */
 export function readChange(word: Word, values: readonly Word[], rules: ChangeRules, report: Report): FieldChange | undefined {
   const refuse = (place: Word, why: string): undefined => {
@@ -59,6 +62,8 @@ export function readChange(word: Word, values: readonly Word[], rules: ChangeRul
     report.error(extra ?? replacement, `${rules.directive} ${quote(word.text)} has several values: put the value in quotes`);
     return undefined;
   }
+  if (replacement !== undefined && value.style === 'bare' && /authorization$/i.test(name) && SCHEME.test(value.text))
+    return refuse(replacement, `put the whole value in quotes, or only ${quote(value.text)} if it is to be replaced`);
   const text = readValue(replacement ?? value, name, rules);
   if ('fault' in text) return refuse(replacement ?? value, text.fault);
   const deferred = sign === '>' ? { deferred: true as const } : {};

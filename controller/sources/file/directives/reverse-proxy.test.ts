@@ -126,6 +126,7 @@ test('header_up and header_down of a block change what its upstreams get and sen
     header_up Host {upstream_hostport}
     header_up -Cookie
     header_up X-Old a b
+    header_up Authorization "Bearer" Token
     header_down ?Cache-Control "max-age=60"
     header_down -Server
   }
@@ -136,6 +137,7 @@ test('header_up and header_down of a block change what its upstreams get and sen
     { name: 'Host', value: '{upstream_hostport}', upstream_only },
     { name: 'Cookie', value: null, upstream_only },
     { name: 'X-Old', value: 'b', op: 'replace', find: 'a', upstream_only },
+    { name: 'Authorization', value: 'Token', op: 'replace', find: 'Bearer', upstream_only },
   ]);
   assert.deepEqual(route?.headers, [
     { name: 'Cache-Control', value: 'max-age=60', op: 'default', upstream_only },
@@ -166,6 +168,7 @@ for (const [line, fault] of [
   ['header_up -Host', /a request always has a host/],
   ['header_up X-A b {\n}', /header_up takes no block/],
   ['header_up X-A "^a(.*)" b', /the text to find is plain text, not a pattern/],
+  ['header_up Authorization Basic YTpi', /put the whole value in quotes, or only "Basic" if it is to be replaced/],
   ['header_up X-A {nonsense}', /nonsense/],
   ['header_upp X-A b', /did you mean "header_up"/],
 ] as const)

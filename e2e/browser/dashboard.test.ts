@@ -501,6 +501,25 @@ describe('the dashboard', { skip: missingBrowser() }, () => {
     assert.equal(await page.locator('.total').count(), 0);
   });
 
+  test('figures of the period before are marked as such until those of the chosen one arrive', async () => {
+    await using shown = await scene.show();
+    const { page } = shown;
+    await shown.open('#/hosts/shop.test');
+    await page.locator('.graph[aria-busy=false]').waitFor();
+    // The answer is on its way for as long as the test likes.
+    const held = Promise.withResolvers<void>();
+    await page.route(/\/events\?/, async (route) => {
+      await held.promise;
+      await route.continue();
+    });
+    await page.getByRole('button', { name: '7 days' }).click();
+    await page.locator('.graph[aria-busy=true]').waitFor();
+    await page.locator('.grid[aria-busy=true]').waitFor();
+    held.resolve();
+    await page.locator('[role=slider][aria-valuemax="6"]').waitFor();
+    await page.locator('.graph[aria-busy=false]').waitFor();
+  });
+
   test('a period that is chosen while the connection is lost shows no figures of the one before', async () => {
     await using shown = await scene.show();
     const { page } = shown;

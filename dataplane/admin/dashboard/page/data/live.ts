@@ -12,7 +12,7 @@ export type Question = { readonly domain: string | null; readonly period: string
 /** The proxy's latest report, sent every two seconds, and whether it still arrives. */
 export type Live = {
   readonly overview: Overview | null;
-  /** The answer to the question. While the period changes, it is that of the last one, unless the connection is lost. */
+  /** The answer to the question. While the period changes, it is that of the last one, and loading, unless the connection is lost. */
   readonly history: Loaded<History>;
   readonly state: 'connecting' | 'live' | 'lost';
   /** The proxy's message if it refused the stream; empty if it did not respond. */
@@ -66,7 +66,8 @@ export function useLive(attempt: number, { domain, period, query }: Question): L
       ended.abort();
     };
   }, [attempt, domain, period, query]);
-  return live.domain === domain ? live : { ...live, history: NOTHING };
+  if (live.domain !== domain) return { ...live, history: NOTHING };
+  return live.period === period ? live : { ...live, history: { ...live.history, loading: true } };
 }
 
 type Change = Partial<Omit<Live, 'refused'>> & { readonly unauthorized?: boolean };

@@ -40,12 +40,14 @@ const GROUPS = [
 ] as const;
 type ListName = keyof typeof LIST;
 
-/** Everything that is known about a period: of one host, or of all together. */
-export function Traffic({ history }: { history: History }) {
+type TrafficProps = { history: History; outdated: boolean };
+
+/** Everything that is known about a period: of one host, or of all together. `outdated`: another one was chosen since. */
+export function Traffic({ history, outdated }: TrafficProps) {
   return (
     <Comparable.Provider value={comparability(history) === 'whole'}>
-      <Graph history={history} />
-      <div class="grid">
+      <Graph history={history} outdated={outdated} />
+      <div class="grid" aria-busy={outdated}>
         {GROUPS.map(({ title, lists }) => (
           <Lists key={title} title={title} lists={lists} history={history} />
         ))}
@@ -61,7 +63,7 @@ export function Traffic({ history }: { history: History }) {
 }
 
 /** The totals; each one chooses what the graph shows. */
-function Graph({ history }: { history: History }) {
+function Graph({ history, outdated }: TrafficProps) {
   const [metric, setMetric] = useState<Metric>('visitors');
   const { of, format, whole } = METRICS[metric];
   const data = useMemo(
@@ -76,7 +78,7 @@ function Graph({ history }: { history: History }) {
     [history, metric],
   );
   return (
-    <section class="card graph" aria-label={METRIC[metric]}>
+    <section class="card graph" aria-label={METRIC[metric]} aria-busy={outdated}>
       <div class="totals">
         {(Object.keys(METRIC) as Metric[]).map((name) => (
           <Total key={name} name={name} chosen={name === metric} choose={() => setMetric(name)} now={history} before={history.previous} />

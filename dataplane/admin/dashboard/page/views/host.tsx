@@ -30,7 +30,8 @@ type HostProps = ViewProps & { overview: Overview };
 /** It has figures of its own only if it has served more hosts than are counted separately. */
 function CatchAll(props: HostProps) {
   const history = useLoaded<History>(`analytics/${CATCH_ALL}/history?${periodQuery(props.period)}`, REFRESH_MS);
-  return <Host {...props} history={history} />;
+  // For another period it has nothing to show meanwhile: what it shows is only being refreshed.
+  return <Host {...props} history={{ ...history, loading: false }} />;
 }
 
 function Host({ place, overview, period, history }: HostProps) {
@@ -63,7 +64,7 @@ function Host({ place, overview, period, history }: HostProps) {
       )}
       {!isRouted && <Unrouted near={explained.value?.near ?? null} isCounted={isCounted} />}
       {(isRouted || isCounted) && <PeriodPicker place={place} period={period} />}
-      {history.value !== null && <Traffic history={history.value} />}
+      {history.value !== null && <Traffic history={history.value} outdated={history.loading} />}
       {history.value === null && isRouted && <NoHistory loaded={history} isWildcard={domain.startsWith('*')} />}
       {isRouted && <Inside domain={domain} explained={explained} />}
     </>

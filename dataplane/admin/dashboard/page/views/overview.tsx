@@ -28,9 +28,9 @@ export function OverviewView({ place, overview, period, history }: ViewProps) {
       <Now overview={overview} visitors={history.value?.now ?? null} />
       {overview.status.routes === 0 && <NoRoute />}
       <PeriodPicker place={place} period={period} />
-      {history.value !== null && <Traffic history={history.value} />}
+      {history.value !== null && <Traffic history={history.value} outdated={history.loading} />}
       {history.value === null && <NoHistory loaded={history} />}
-      <Hosts overview={overview} history={history.value} />
+      <Hosts overview={overview} history={history.value} outdated={history.value !== null && history.loading} />
     </>
   );
 }
@@ -106,7 +106,7 @@ function NoRoute() {
 const known = (figure: number | null): string => (figure === null ? '–' : count(figure));
 
 /** The busiest hosts of the period, and those that are busy now. */
-function Hosts({ overview, history }: { overview: Overview; history: History | null }) {
+function Hosts({ overview, history, outdated }: { overview: Overview; history: History | null; outdated: boolean }) {
   const columns = [
     { name: HOSTS.host },
     { name: HOSTS.pageViews, number: true },
@@ -116,7 +116,7 @@ function Hosts({ overview, history }: { overview: Overview; history: History | n
     { name: HOSTS.status },
   ];
   return (
-    <Card title={HOSTS.title}>
+    <Card title={HOSTS.title} busy={outdated}>
       <Filtered
         caption={HOSTS.title}
         columns={columns}

@@ -222,6 +222,16 @@ describe('alerts', () => {
     assert.deepEqual([mirror.severity, mirror.subject], ['warning', 'mirror of a.test']);
   });
 
+  it('quote wildcards in commands, which a shell would replace by the names of files', () => {
+    const out = [{ address: '10.0.0.1:80', reason: 'no' }];
+    const lost = only({ ...WELL, pools: [{ domain: '*', path: '/api/*', targets: 1, out }] });
+    assert.match(lost.action, / explain '\*\/api\/' shows /);
+    const failing = [{ domain: '*.a.test', pattern: '*.a.test', requests: 20, failed: 20 }];
+    assert.match(only({ ...WELL, failing }).action, / explain '\*\.a\.test' shows /);
+    const certificates = [{ kind: 'certificate_missing', domain: '*.a.test', message: 'no' }] as const;
+    assert.match(only({ ...WELL, certificates }).action, / --retry '\*\.a\.test'; /);
+  });
+
   it('report a pool with some targets out of rotation as a warning, naming a few of them', () => {
     const out = Array.from({ length: 5 }, (_, n) => ({ address: `10.0.0.${n}:80`, reason: 'timeout' }));
     const alert = only({ ...WELL, pools: [{ domain: 'a.test', path: null, targets: 6, out }] });

@@ -178,8 +178,11 @@ const poolName = ({ domain, path, part }: PoolTrouble): string => (part === unde
 function explainedBy({ domain, path, part }: PoolTrouble): string {
   if (part !== undefined) return '.';
   // Every asterisk matches nothing, too.
-  return `; ${NAME} explain ${domain}${path?.replaceAll('*', '') ?? ''} shows what visitors get until then.`;
+  return `; ${NAME} explain ${inShell(domain + (path?.replaceAll('*', '') ?? ''))} shows what visitors get until then.`;
 }
+
+/** A shell replaces `*` by the names of files. */
+const inShell = (word: string): string => (word.includes('*') ? `'${word}'` : word);
 
 const MAX_TARGETS = 3;
 
@@ -228,7 +231,7 @@ const failingAlert = (site: FailingSite): Alert =>
     'server_errors',
     site.domain,
     `${site.failed} of ${site.requests} requests to ${site.domain} were answered with 5xx in the last five minutes`,
-    `Look at the log of the service; ${NAME} explain ${site.domain} shows its targets and their last failures.`,
+    `Look at the log of the service; ${NAME} explain ${inShell(site.domain)} shows its targets and their last failures.`,
     { domain: site.domain },
   );
 
@@ -311,7 +314,7 @@ const CERTIFICATES = {
 
 function certificateAlert({ kind, domain, message }: CertificateTrouble): Alert {
   const [severity, action] = CERTIFICATES[kind];
-  return alert(severity, kind, domain ?? 'certificates', message, action.replace('{domain}', domain ?? 'NAME'), { domain });
+  return alert(severity, kind, domain ?? 'certificates', message, action.replace('{domain}', inShell(domain ?? 'NAME')), { domain });
 }
 
 const historyAlert = (reason: string): Alert =>

@@ -17,7 +17,7 @@ export type Device = 'desktop' | 'mobile' | 'tablet' | 'other';
 export type Client = { readonly browser: string; readonly system: string; readonly device: Device };
 
 /** The classification of one User-Agent. */
-export class UserAgent {
+class UserAgent {
   readonly machine: 'monitor' | 'bot' | null;
   /** null until it is needed. */
   client: Client | null = null;

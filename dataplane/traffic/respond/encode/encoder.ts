@@ -15,7 +15,7 @@ import { readFacts } from './response-facts.ts';
 type EncodeSpec = NonNullable<RouteSpec['encode']>;
 
 /** Compresses responses for clients that accept it. */
-export class Encoder implements Filter {
+class Encoder implements Filter {
   readonly name = 'encode';
   private readonly codings: ReadonlyMap<string, Coding>;
   private readonly choice: CodingChoice;

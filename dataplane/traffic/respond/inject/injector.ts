@@ -10,7 +10,7 @@ import { PageStage } from './page-stage.ts';
 import { codingOf, RecodedPageStage } from './recoded-page-stage.ts';
 
 /** Adds the script that measures Web Vitals to complete HTML pages, and changes nothing else about them. */
-export class Injector implements Filter {
+class Injector implements Filter {
   readonly name = 'analytics';
   private readonly memory: EncoderMemory;
 

@@ -3,10 +3,11 @@ import type { Clock } from '../../../shared/runtime/clock.ts';
 import type { Log } from '../../../shared/runtime/log/log.ts';
 import type { DomainReport } from '../../traffic/protocol.ts';
 import { csvOf, type HistorySource, historyOf } from './answer.ts';
+import { DamagedHistoryError } from './history-file.ts';
 import { PlausibleClock } from './plausible-clock.ts';
 import type { RangeQuery } from './range.ts';
 import { Recent } from './recent.ts';
-import { ALL_HOSTS, DAY, DamagedHistoryError, HistoryStore, HOUR, type HostSums, type Retention, type Row } from './store.ts';
+import { ALL_HOSTS, DAY, HistoryStore, HOUR, type HostSums, type Retention, type Row } from './store.ts';
 
 export type KeeperTools = {
   readonly path: string;

@@ -1,7 +1,8 @@
 import type { DomainReport } from '../../traffic/protocol.ts';
 import { Distinct } from '../sketches/distinct.ts';
+import { OWN_ROUTES } from './history-file.ts';
 import { ANSWERED_VISITORS, KEPT_VISITORS, Period } from './period.ts';
-import { ALL_HOSTS, type Counted, HOUR, OWN_ROUTES } from './store.ts';
+import { ALL_HOSTS, type Counted, HOUR } from './store.ts';
 
 /** How much may wait for the file before no more is added: rows, hosts and hours together, and their approximate memory (bytes). */
 export type RecentLimits = { readonly rows: number; readonly bytes: number };

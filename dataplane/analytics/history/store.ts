@@ -1,43 +1,19 @@
-import { DatabaseSync, type StatementSync } from 'node:sqlite';
-import { makePrivateFile } from '../../../shared/runtime/private-file.ts';
+import type { DatabaseSync } from 'node:sqlite';
+import { openHistory, pragma, transaction } from './history-file.ts';
 import { Period } from './period.ts';
+import type { Statements } from './statements.ts';
 
 /** Milliseconds. */
 export const HOUR = 3_600_000;
 export const DAY = 24 * HOUR;
 
-/** How long another process of a takeover may hold the file (ms). */
-const BUSY_MS = 5_000;
-/** The write-ahead log is cut back to this size (bytes) after a checkpoint. */
-const LOG_LIMIT = 4_194_304;
 /** A day is rolled up when it has been over for this long (ms): counts reach the file 10 s late at most, twice as late at a takeover. */
 const SETTLED_MS = HOUR;
 /** Hosts that are rolled up in one transaction. */
 const STEP = 200;
 
-const FORMAT = 1;
-/** Rows are removed group by group. This is the group of the hosts that have a route of their own; others are in that of their wildcard. */
-export const OWN_ROUTES = '';
 /** Bytes that a row takes besides its counts, about. */
 const ROW_BYTES = 100;
-
-/** Columns that files of earlier versions do not have, and that earlier versions do not use. */
-const HOST_COLUMNS = [`wildcard TEXT NOT NULL DEFAULT '${OWN_ROUTES}'`, 'hours_from INTEGER NOT NULL DEFAULT 0'];
-const SCHEMA = `
-  CREATE TABLE hosts (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, ${HOST_COLUMNS.join(', ')});
-  CREATE TABLE hours (
-    host INTEGER NOT NULL, at INTEGER NOT NULL, views INTEGER NOT NULL, humans INTEGER NOT NULL, page_views INTEGER NOT NULL, data BLOB NOT NULL,
-    PRIMARY KEY (host, at)
-  ) WITHOUT ROWID;
-  CREATE TABLE days (
-    host INTEGER NOT NULL, at INTEGER NOT NULL, views INTEGER NOT NULL, humans INTEGER NOT NULL, page_views INTEGER NOT NULL, data BLOB NOT NULL,
-    PRIMARY KEY (host, at)
-  ) WITHOUT ROWID;
-  CREATE INDEX hours_at ON hours (at);
-  CREATE INDEX days_at ON days (at);
-  CREATE TABLE marks (name TEXT PRIMARY KEY, at INTEGER NOT NULL) WITHOUT ROWID;
-  PRAGMA user_version = ${FORMAT};
-`;
 
 export type Retention = {
   /** How long hours and days are kept (ms). */
@@ -58,9 +34,6 @@ export type HostSums = { readonly host: string; readonly views: number; readonly
 /** The name under which the counts of all hosts together are kept. */
 export const ALL_HOSTS = '';
 
-/** The file's structure is damaged, or it has an unknown format. */
-export class DamagedHistoryError extends Error {}
-
 /**
  * The history on disk: a row for each host and hour with traffic, and one for each host and day that is over. Rows merge, so two
  * processes may add to the same hour during a takeover.
@@ -74,28 +47,13 @@ export class HistoryStore {
 
   /** @throws the database's error if the file can't be opened or is not a history file. */
   constructor(path: string, retention: Retention) {
-    makePrivateFile(path);
     this.retention = retention;
-    this.database = new DatabaseSync(path);
-    try {
-      this.database.exec(`PRAGMA busy_timeout = ${BUSY_MS};`);
-      const version = this.pragma('user_version');
-      if (version !== 0 && version !== FORMAT) throw new DamagedHistoryError(`it has the unknown format version ${version}`);
-      if (version === 0) this.create();
-      this.addColumns();
-      this.database.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA journal_size_limit = ${LOG_LIMIT};`);
-      const [found] = Object.values(this.database.prepare('PRAGMA quick_check(1)').get() ?? {});
-      if (found !== 'ok') throw new DamagedHistoryError(`${found}`.replace(/\s+/g, ' '));
-      this.statements = prepare(this.database);
-    } catch (error) {
-      this.database.close();
-      throw error;
-    }
+    ({ database: this.database, statements: this.statements } = openHistory(path));
   }
 
   /** Adds counts to the rows of an hour, all of them or none. @throws the database's error. */
   add(counts: Iterable<readonly [host: string, counted: Counted]>, hour: number): void {
-    this.transaction(() => {
+    transaction(this.database, () => {
       for (const [host, { group, period }] of counts) {
         const id = this.idOf(host, group);
         const saved = this.decode(this.statements.hour.get(id, hour));
@@ -137,33 +95,6 @@ export class HistoryStore {
     }));
   }
 
-  /** All or nothing: the disk may be full, or the process killed. */
-  private create(): void {
-    this.database.exec('PRAGMA auto_vacuum = INCREMENTAL');
-    this.transaction(() => {
-      // Another process of a takeover may have been faster.
-      if (this.pragma('user_version') === 0) this.database.exec(SCHEMA);
-    });
-  }
-
-  /** Files of earlier versions: the groups of their hosts are added as these are counted again. */
-  private addColumns(): void {
-    const missing = (): string[] => {
-      const known = new Set(
-        this.database
-          .prepare('PRAGMA table_info(hosts)')
-          .all()
-          .map((column) => column.name),
-      );
-      return HOST_COLUMNS.filter((column) => !known.has(column.split(' ')[0] ?? ''));
-    };
-    if (missing().length === 0) return;
-    this.transaction(() => {
-      // Another process of a takeover may have been faster.
-      for (const column of missing()) this.database.exec(`ALTER TABLE hosts ADD COLUMN ${column}`);
-    });
-  }
-
   /** The first moment for which hours of a host are kept (ms since 1970). */
   hoursFrom(host: string): number {
     return Math.max(this.mark('hours_from'), Number(this.statements.idOf.get(host)?.hours_from ?? 0));
@@ -187,7 +118,7 @@ export class HistoryStore {
 
   /** Removes everything about a host. */
   forget(host: string): void {
-    this.transaction(() => {
+    transaction(this.database, () => {
       const id = this.statements.idOf.get(host)?.id;
       if (id === undefined) return;
       for (const table of ['hours', 'days']) this.database.prepare(`DELETE FROM ${table} WHERE host = ?`).run(Number(id));
@@ -218,7 +149,8 @@ export class HistoryStore {
 
   /** The bytes of the file that are in use. */
   get usedBytes(): number {
-    return (this.pragma('page_count') - this.pragma('freelist_count')) * this.pragma('page_size');
+    const { database } = this;
+    return (pragma(database, 'page_count') - pragma(database, 'freelist_count')) * pragma(database, 'page_size');
   }
 
   close(): void {
@@ -250,7 +182,7 @@ export class HistoryStore {
     for (let day = Math.max(this.mark('rolled_up'), Math.floor(first / DAY) * DAY); day < end; day += DAY) {
       const hosts = this.database.prepare('SELECT DISTINCT host FROM hours WHERE at >= ? AND at < ?').all(day, day + DAY);
       for (let from = 0; from < hosts.length; from += STEP) {
-        this.transaction(() => {
+        transaction(this.database, () => {
           for (const { host } of hosts.slice(from, from + STEP)) this.rollUpHost(Number(host), day);
         });
         yield;
@@ -340,57 +272,7 @@ export class HistoryStore {
   private setMark(name: string, at: number): void {
     this.statements.putMark.run(name, at);
   }
-
-  private pragma(name: string): number {
-    return Number(Object.values(this.database.prepare(`PRAGMA ${name}`).get() ?? {})[0]);
-  }
-
-  private transaction(act: () => void): void {
-    this.database.exec('BEGIN IMMEDIATE');
-    try {
-      act();
-      this.database.exec('COMMIT');
-    } catch (error) {
-      if (this.database.isTransaction) this.database.exec('ROLLBACK');
-      throw error;
-    }
-  }
 }
 
 const columns = (host: number, at: number, period: Period) =>
   [host, at, period.views, period.humans, period.pageViews, period.encode()] as const;
-
-const COUNTS = 'host, views, humans, page_views';
-/** Days where hours are no longer kept, of all hosts or of some, and hours; `ofHost` restricts them to a host. */
-const sumsQuery = (ofHost: string): string => `
-  SELECT name, views, humans, pageViews FROM (
-    SELECT host, sum(views) AS views, sum(humans) AS humans, sum(page_views) AS pageViews FROM (
-      SELECT ${COUNTS} FROM days WHERE at >= $middle AND at < min($last, $boundary) ${ofHost}
-      UNION ALL
-      SELECT ${COUNTS} FROM hosts CROSS JOIN days ON host = id
-        WHERE hours_from > $boundary AND at >= max($middle, $boundary) AND at < min($last, hours_from) ${ofHost}
-      UNION ALL
-      SELECT ${COUNTS} FROM hours JOIN hosts ON id = host WHERE at >= max($from, $boundary) AND at < $to AND at >= hours_from ${ofHost}
-    ) GROUP BY host ORDER BY views DESC LIMIT $most
-  ) JOIN hosts ON id = host`;
-
-type Statements = Readonly<
-  Record<
-    'hour' | 'putHour' | 'hoursOf' | 'putDay' | 'idOf' | 'putHost' | 'putGroup' | 'mark' | 'putMark' | 'sums' | 'sumsOf',
-    StatementSync
-  >
->;
-
-const prepare = (database: DatabaseSync): Statements => ({
-  hour: database.prepare('SELECT data FROM hours WHERE host = ? AND at = ?'),
-  putHour: database.prepare('INSERT OR REPLACE INTO hours (host, at, views, humans, page_views, data) VALUES (?, ?, ?, ?, ?, ?)'),
-  hoursOf: database.prepare('SELECT data FROM hours WHERE host = ? AND at >= ? AND at < ?'),
-  putDay: database.prepare('INSERT OR REPLACE INTO days (host, at, views, humans, page_views, data) VALUES (?, ?, ?, ?, ?, ?)'),
-  idOf: database.prepare('SELECT id, wildcard, hours_from FROM hosts WHERE name = ?'),
-  putHost: database.prepare('INSERT INTO hosts (name, wildcard) VALUES (?, ?)'),
-  putGroup: database.prepare('UPDATE hosts SET wildcard = ? WHERE id = ?'),
-  mark: database.prepare('SELECT at FROM marks WHERE name = ?'),
-  putMark: database.prepare('INSERT OR REPLACE INTO marks (name, at) VALUES (?, ?)'),
-  sums: database.prepare(sumsQuery('')),
-  sumsOf: database.prepare(sumsQuery('AND host = (SELECT id FROM hosts WHERE name = $host)')),
-});

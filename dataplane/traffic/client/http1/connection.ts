@@ -193,6 +193,7 @@ export class ClientConnection implements Downstream, OpenConnection {
 
   head(x: Exchange, status: number, reason: string, fields: string, length: number): void {
     if (this.x !== x) return;
+    this.requestBody.release();
     // While an upstream still accepts the body, request and response may yet end together, so `end` decides.
     const skippable = x.attempt !== null || this.requestBody.discardable;
     const ended = this.inputEnded && this.pending === null;
@@ -247,6 +248,7 @@ export class ClientConnection implements Downstream, OpenConnection {
     if (this.x !== x) return;
     this.x = null;
     x.attempt = null;
+    this.requestBody.release();
     this.tools.record(x);
   }
 

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { setThreadMemory } from '../../../../shared/runtime/thread-memory.ts';
 import { eventually, get, ProxyFixture, site } from '../../testing/proxy/test-proxy.ts';
 import { ok, UpstreamFixture } from '../../testing/test-upstream.ts';
 import { field } from '../../testing/wire.ts';
@@ -17,6 +18,36 @@ test('a 64 KB body is buffered whole before the upstream connection is made', as
   assert.equal(upstream.connections.length, 0);
   client.send('x');
   assert.equal((await client.readAnswer()).body, '65536');
+});
+
+test('bodies that are held together take only a part of the memory: those beyond are streamed, until others are answered or given up', async (t) => {
+  setThreadMemory(0);
+  t.after(() => setThreadMemory(Number.POSITIVE_INFINITY));
+  using upstream = await UpstreamFixture.serving((request) => ok(String(request.body.length)));
+  using proxy = await ProxyFixture.before(upstream);
+  const begin = async () => {
+    const client = await proxy.connect();
+    client.send(`${postHead('Content-Length: 65536')}x`);
+    return client;
+  };
+  const held = [];
+  for (let nth = 0; nth < 8_388_608 / 65_536; nth++) held.push(await begin());
+  await aMoment();
+  assert.equal(upstream.connections.length, 0);
+  const beyond = await begin();
+  await eventually('the body beyond to be streamed', () => upstream.connections.length === 1);
+  beyond.send('x'.repeat(65_535));
+  assert.equal((await beyond.readAnswer()).body, '65536');
+  const [answered, left] = held;
+  answered?.send('x'.repeat(65_535));
+  assert.equal((await answered?.readAnswer())?.body, '65536');
+  left?.socket.destroy();
+  await eventually('both to be over', () => proxy.counted().get('a.test')?.requests === 3);
+  const connections = upstream.connections.length;
+  await begin();
+  await begin();
+  await aMoment();
+  assert.equal(upstream.connections.length, connections);
 });
 
 test('a body one byte larger is streamed: the upstream receives its beginning before its end is sent', async () => {

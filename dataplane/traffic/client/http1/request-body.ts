@@ -7,8 +7,9 @@ import { endBody, hasToWait, passBody } from '../../exchange/request-body.ts';
 import { ReadBuffer } from '../../io/read-buffer.ts';
 import { BodyPace } from '../body-pace.ts';
 import { HeldBody } from '../held-body.ts';
+import { HeldShare } from '../held-share.ts';
 
-/** Bodies of known length up to this many bytes are buffered whole before the request is forwarded. */
+/** Bodies of known length up to this many bytes are buffered whole before the request is forwarded, as long as there is memory for them. */
 const HOLD_BYTES = 65_536;
 
 const MODE = { none: 0, wait: 1, hold: 2, stream: 3, discard: 4 } as const;
@@ -36,6 +37,7 @@ export class RequestBody implements ChunkSink {
   private pace: BodyPace | null = null;
   private decoder: ChunkedDecoder | null = null;
   private held: HeldBody | null = null;
+  private share: HeldShare | null = null;
   /** The attempt that a streaming body is sent to. */
   private receiver: Attempt | null = null;
   private whenHeld: ((x: Exchange) => void) | null = null;
@@ -126,10 +128,17 @@ export class RequestBody implements ChunkSink {
   /** Buffers a small body whole before `then`; @returns false, and does nothing, if it has to stream. */
   hold(x: Exchange, then: (x: Exchange) => void): boolean {
     if (!this.waits || x.bodyLength === CHUNKED || x.bodyLength > HOLD_BYTES || x.expectsContinue) return false;
+    this.share ??= new HeldShare();
+    if (!this.share.reserve(x.bodyLength)) return false;
     this.mode = MODE.hold;
     this.held = new HeldBody();
     this.whenHeld = then;
     return true;
+  }
+
+  /** The body will not be sent again: the response has begun, or the exchange is over. */
+  release(): void {
+    this.share?.release();
   }
 
   stream(): void {

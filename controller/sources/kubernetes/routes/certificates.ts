@@ -112,8 +112,12 @@ function freeNames(owners: ReadonlyMap<string, Meta>): (secret: string, name: st
     const isBefore = (meta: Meta): boolean => forAll === undefined || isOlder({ meta }, { meta: forAll });
     const owner = coveringNames(name).flatMap((one) => owners.get(one ?? '') ?? [])[0];
     const under = name.startsWith('*.') ? (byWildcard.get(name) ?? []).filter(([host]) => host !== name) : [];
-    const isFree = (owner === undefined || isOwn(owner)) && under.every(([, one]) => isOwn(one) || !isBefore(one));
-    return isFree ? [name] : under.flatMap(([host, one]) => (isOwn(one) ? [host] : []));
+    const isForeign = owner !== undefined && !isOwn(owner);
+    const isFree = under.every(([, one]) => isOwn(one) || !isBefore(one)) && !(isForeign && isBefore(owner));
+    if (isFree && !isForeign) return [name];
+    // Hosts that had it keep it below the wildcard of a younger object.
+    const hadIt = (meta: Meta): boolean => isFree && isForeign && isOlder({ meta }, { meta: owner });
+    return under.flatMap(([host, one]) => (isOwn(one) || hadIt(one) ? [host] : []));
   };
 }
 

@@ -1,4 +1,3 @@
-import { covers } from '../../../../shared/certificates/certificate-names.ts';
 import type { RouteInput, RouteSpec } from '../../../../shared/route.ts';
 import { CATCH_ALL, type Domain, wildcardOf } from '../../../../shared/values/host.ts';
 import { ProblemList } from '../../problem-list.ts';
@@ -9,12 +8,13 @@ import type { BoundListener } from '../gateway/listeners.ts';
 import { gatewayProblems, gatewayReadings } from '../gateway/status/gateway-readings.ts';
 import { type GatewayTranslation, translateGateways } from '../gateway/translate-gateways.ts';
 import type { Ingress } from '../objects/ingress.ts';
-import { byAge, isOlder, isOlderForeign, type Meta } from '../objects/meta.ts';
+import { byAge, isOlder, type Meta } from '../objects/meta.ts';
 import { ingressStatusOf } from '../status/ingress-status.ts';
 import { Backends } from './backends.ts';
-import { readSecret, SecretCertificates } from './certificates.ts';
+import { SecretCertificates } from './certificates.ts';
 import { type PathClaim, problemOf, type Request } from './claim.ts';
 import { type ClusterSnapshot, type ClusterTranslation, KUBERNETES_SOURCE } from './cluster-snapshot.ts';
+import { CoveringCertificates } from './covering-certificates.ts';
 import { HostClaims } from './host-claims.ts';
 import { type GatewaySite, hasHttps, ownClaims, ownerOf, routeOfGatewayHost, routeOfHost } from './host-route.ts';
 import { isOurs, requestOf } from './ingress-claims.ts';
@@ -59,7 +59,9 @@ export function translate(snapshot: ClusterSnapshot): ClusterTranslation {
     const usual = isPresented ? 'provided' : httpsOf(host as Domain, own, certificates, problems);
     // Wildcards come first in this order.
     const over = wildcardOf(host as Domain);
-    const ofWildcard = over !== undefined && over !== host && certificates.isPresented(over) ? owners.get(over) : undefined;
+    const isOver = over !== undefined && over !== host && certificates.isPresented(over);
+    // Its certificate may be that of a younger listener.
+    const ofWildcard = isOver ? (gateways.hosts.get(over)?.presenting?.owner.meta ?? owners.get(over)) : undefined;
     const isForeign = usual === 'off' && ofWildcard !== undefined && ofWildcard.namespace !== namespace;
     const https = isForeign && presentsDefault(host, site, certificates) ? 'provided' : usual;
     if (isForeign && https === 'off' && own.length > 0) certificates.presentCovering(olderDefaults(gateways, ofWildcard, owner), host);
@@ -97,39 +99,16 @@ const NO_HTTPS = { kind: 'off' } as const;
  * every host counts as a setting for HTTPS of the hosts that it is presented for.
  */
 function oldestOf(requests: readonly Request[], snapshot: ClusterSnapshot, listeners: readonly BoundListener[]): Map<string, OtherOwner> {
-  const isCovered = coveredByDefault(requests, snapshot, listeners);
-  const oldest = new Map<string, { readonly meta: Meta; readonly https: Map<string, boolean> }>();
+  const covering = new CoveringCertificates(requests, snapshot.secrets, listeners);
+  const oldest = new Map<string, OtherOwner & { readonly https: Map<string, boolean> }>();
   for (const { claims, owner, isRefused } of requests)
     for (const { host, https } of isRefused ? [] : claims) {
-      const one = oldest.get(host) ?? { meta: owner.meta, https: new Map() };
+      const one = oldest.get(host) ?? { meta: owner.meta, https: new Map(), covering: covering.of(host, owner.meta.namespace) };
       const { namespace } = owner.meta;
-      one.https.set(namespace, one.https.get(namespace) === true || https.kind !== 'off' || isCovered(host, namespace));
+      one.https.set(namespace, one.https.get(namespace) === true || https.kind !== 'off' || covering.isCovered(host, namespace));
       oldest.set(host, one);
     }
   return oldest;
-}
-
-/** For which hosts of which namespaces the certificate of the Ingress for every host is presented. */
-function coveredByDefault(
-  requests: readonly Request[],
-  { secrets }: ClusterSnapshot,
-  listeners: readonly BoundListener[],
-): (host: Domain, namespace: string) => boolean {
-  const claims = requests.flatMap(({ claims, isRefused }) => (isRefused ? [] : claims)).filter(({ host }) => host === CATCH_ALL);
-  const pathOf = ({ path }: PathClaim): string => (path.kind === 'default' ? '' : `${path.kind} ${path.path}`);
-  // Those that lose their path decide nothing about HTTPS.
-  const deciding = [...Map.groupBy(claims, pathOf).values()].flatMap(([oldest]) => oldest ?? []);
-  const owner = deciding[0]?.owner;
-  if (owner === undefined) return () => false;
-  const { namespace } = owner.meta;
-  const isForAll = ({ isServed, listener }: BoundListener): boolean =>
-    isServed && listener.hostname === null && listener.protocol !== 'TLS';
-  // Then its Gateway owns every host, and the certificate is not presented.
-  if (listeners.some((bound) => isForAll(bound) && isOlderForeign(bound.owner, owner))) return () => false;
-  const https = deciding.find((claim) => claim.owner.meta.namespace === namespace && claim.https.kind !== 'off')?.https;
-  const secret = https?.kind === 'secret' ? secrets.get(`${https.namespace}/${https.secret}`) : undefined;
-  const certificate = secret && readSecret(secret);
-  return (host, of) => certificate?.ok === true && of === secret?.meta.namespace && covers(certificate.value.domains, host);
 }
 
 function limited(problems: readonly UndatedProblem[]): readonly UndatedProblem[] {

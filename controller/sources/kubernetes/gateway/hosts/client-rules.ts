@@ -27,21 +27,25 @@ type RuledPlace = ListenAddress & { readonly authorities: string | null };
 export function clientRules(all: readonly OwnedPlace[], usual: string | null | undefined, isOwn: OwnedPlace['isOwn'], map: PortMap) {
   const conflicting: BoundListener[] = [];
   const known = new Set<string>();
-  const found = new Map<OwnedPlace, HostPlace & { readonly place: RuledPlace }>();
+  const found = new Map<OwnedPlace, HostPlace & { readonly place: RuledPlace; readonly before: OwnedPlace['before'] }>();
   // There is room for some authorities only, first for those of the owner of the host: others may require some at further addresses.
   const isOther = ({ before }: OwnedPlace): number => Number(!before.some(isOwn));
   const ruled: RuledPlace[] = [];
   for (const one of [...all].sort((a, b) => isOther(a) - isOther(b))) {
     const { place, listeners, list, before, isUsual, isOwn: isOwnHere } = one;
     const own = requiredBy(before.filter(isOwnHere));
-    const authorities = own ?? (usual !== undefined && isUsual && !before.some(isOwn) ? usual : null);
+    // Those that all require some have no part in the host without them, so the place is one of other objects alone.
+    const isUnruled = !before.some(isOwn) || before.every(({ clientAuthorities }) => clientAuthorities !== null);
+    const authorities = own ?? (usual !== undefined && isUsual && isUnruled ? usual : null);
     const hasRoom = authorities === null || known.has(authorities) || known.size < MAX_PORTS;
     if (authorities !== null && hasRoom) known.add(authorities);
     const isServed = ({ clientAuthorities }: BoundListener): boolean =>
       hasRoom && (clientAuthorities === null || clientAuthorities === authorities);
     const served = listeners.filter(isServed);
     for (const bound of listeners) if (!isServed(bound)) conflicting.push(bound);
-    if (served.length > 0) found.set(one, { place: { ...place, authorities }, listeners: served, list });
+    // One that only late listeners have taken over still says where other places of the host are served.
+    const isTaken = usual !== undefined && before !== listeners && before.length > 0;
+    if (served.length > 0 || isTaken) found.set(one, { place: { ...place, authorities }, listeners: served, list, before });
     // The paths of other objects are served there in any case.
     if (served.length > 0 || (hasRoom && usual !== undefined && before !== listeners)) ruled.push({ ...place, authorities });
   }

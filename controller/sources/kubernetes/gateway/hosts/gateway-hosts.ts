@@ -8,8 +8,8 @@ import { blocksOfHost, type ServedPlace } from './host-blocks.ts';
 import { hostOwner, type OtherOwner } from './host-owners.ts';
 import type { HostRules } from './host-rules.ts';
 import type { Hostname } from './hostnames.ts';
-import { namedAmong } from './named-places.ts';
-import { ownedPlace } from './owned-places.ts';
+import { isPassedOver, namedAmong, type PassedAt } from './named-places.ts';
+import { isNamedBefore, ownedPlace } from './owned-places.ts';
 import { type HostCertificate, hostCertificate } from './presenting.ts';
 
 /** How Gateways serve a host. */
@@ -35,6 +35,7 @@ export type SharedNames = {
   readonly isBelowShared: boolean;
   /** Those that pass connections on and have lost the host to an older object that ends TLS. */
   readonly lostBy: ReadonlySet<BoundListener>;
+  readonly passedAt: PassedAt;
 };
 
 /**
@@ -47,11 +48,11 @@ export function gatewayHost(
   map: PortMap,
   backends: RouteBackends,
   other: OtherOwner | undefined,
-  { isShared, isBelowShared, lostBy }: SharedNames,
+  { isShared, isBelowShared, lostBy, passedAt }: SharedNames,
 ): GatewayHost | null {
   // The other objects have the connections of exactly this host everywhere, unless a listener for it passes them on.
   const isPassing = (bound: BoundListener): boolean => bound.listener.hostname === name && !lostBy.has(bound);
-  const covered = rules.placesOf(name, isShared ? isPassing : null);
+  const covered = rules.placesOf(name, isShared ? isPassing : null).filter((one) => isShared || !isPassedOver(name, one, passedAt));
   const named = isBelowShared && !isShared ? namedAmong(name, covered, rules, map) : covered;
   if (named.length === 0) return null;
   const owner = hostOwner(name, rules, other, named, covered);
@@ -59,22 +60,28 @@ export function gatewayHost(
   const usual = isShared ? requiredBy(rules.requiringOf(name, isPassing).filter(owner.isDeciding)) : undefined;
   // What is not accepted serves nothing, so nothing has to be protected at the other places of the owner, such as one with a redirect.
   const { found: served, conflicting, rules: clients } = clientRules(owned, usual, owner.isBeside, map);
-  const places = served.map(
-    ({ place, listeners, list }): ServedPlace => ({
+  const places = served.map(({ place, listeners, before, ...one }): ServedPlace => {
+    const list = conflicting.length === 0 ? one.list : rules.rulesFor(name, listeners);
+    return {
       ...place,
       scheme: listeners[0]?.listener.protocol === 'HTTP' ? 'http' : 'https',
-      namespaces: isShared ? [...new Set(listeners.map((one) => one.owner.meta.namespace))] : [],
-      list: conflicting.length === 0 ? list : rules.rulesFor(name, listeners),
-    }),
-  );
+      namespaces: isShared ? [...new Set(before.map((bound) => bound.owner.meta.namespace))] : [],
+      isBefore: isShared && isNamedBefore(owner, name, [], list),
+      list,
+    };
+  });
   const over = covered.filter((place) => !named.includes(place));
-  const listeners = [...new Set([...served, ...over].flatMap((one) => one.listeners))].sort(
-    (a, b) => Number(owner.isOwn(b)) - Number(owner.isOwn(a)),
-  );
+  const ownFirst = (some: readonly BoundListener[]) => [...new Set(some)].sort((a, b) => Number(owner.isOwn(b)) - Number(owner.isOwn(a)));
+  const listeners = ownFirst([...served, ...over].flatMap((one) => one.listeners));
+  // What a late listener has taken over still decides about the certificate, if it has one.
+  const early = owned.flatMap(({ before }) => before);
+  const certifying = early.some(({ secrets }) => secrets.length > 0)
+    ? ownFirst([...early, ...over.flatMap((one) => one.listeners)])
+    : listeners;
   return {
     ...{ name, listeners, conflicting, isOfOther: owner.isOfOther, clientRules: clients },
     ...blocksOfHost({ places, isShared }, map, backends),
-    ...hostCertificate(name, listeners, owner, rules),
+    ...hostCertificate(name, listeners, certifying, owner, rules),
     ports: [...new Set(places.map(({ port }) => mapPort(map, port)))],
   };
 }

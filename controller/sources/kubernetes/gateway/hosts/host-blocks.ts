@@ -16,10 +16,13 @@ const MAX_GATEWAY_BLOCKS = MAX_BLOCKS / 2;
 /** Bytes, with all defaults left out. */
 const MAX_GATEWAY_SIZE = 0.35 * MAX_LINE_BYTES;
 
-/** A place where a host is served by these rules, and of which namespaces its listeners there are. */
+/** A place where a host is served by these rules. */
 export type ServedPlace = ListenAddress & {
   readonly scheme: 'http' | 'https';
+  /** Of its listeners that count there; none if the host is not shared. */
   readonly namespaces: readonly string[];
+  /** Whether a route had the host there before it was shared. */
+  readonly isBefore: boolean;
   readonly list: readonly RuleMatch[];
 };
 
@@ -46,7 +49,7 @@ export function blocksOfHost(all: Places, map: PortMap, backends: RouteBackends)
   if (first === undefined) return { blocks: [], refused: [] };
   const before = known.get(first);
   const found = before?.round === backends.round ? before.found : new Map<string, Blocks>();
-  const places = all.places.map(({ address, port, scheme, namespaces }) => [address, port, scheme, namespaces]);
+  const places = all.places.map(({ address, port, scheme, namespaces, isBefore }) => [address, port, scheme, namespaces, isBefore]);
   const key = JSON.stringify([lists.map(numberOf), all.isShared, places]);
   const same = found.get(key);
   if (same !== undefined) return same;
@@ -177,7 +180,7 @@ function conditionsOf(
       (other) =>
         isAt(other, DEFAULT_HTTPS_PORT) &&
         other.address === one.address &&
-        (ranksIn(other.list).has(match) || one.namespaces.some((name) => other.namespaces.includes(name))),
+        (ranksIn(other.list).has(match) || other.isBefore || one.namespaces.some((name) => other.namespaces.includes(name))),
     );
   const secure = usual.filter((one) => !isSecured(one)).map(({ address }) => ({ address, port: DEFAULT_HTTPS_PORT }));
   return placeConditions([...some, ...secure], map);

@@ -5,8 +5,9 @@ import type { Hostname } from './hostnames.ts';
 
 /**
  * The oldest object of another kind that names a host. `https`: by namespace of all that do, whether one has a setting for HTTPS for it.
+ * `covering`: those with certificates for more hosts, which are presented for this one if it has none of its own.
  */
-export type OtherOwner = { readonly meta: Meta; readonly https: ReadonlyMap<string, boolean> };
+export type OtherOwner = { readonly meta: Meta; readonly https: ReadonlyMap<string, boolean>; readonly covering: readonly Meta[] };
 
 export type IsOwn = (bound: BoundListener) => boolean;
 
@@ -23,7 +24,7 @@ export type HostOwner = {
   readonly isRequiring: IsOwn;
   /** Those that decide about that for paths of objects of other kinds. */
   readonly isDeciding: IsOwn;
-  /** Those of its oldest route; null if none is accepted. */
+  /** The listeners of the namespace of its oldest route, and those to which that has attached routes that name it; null if none is accepted. */
   readonly isOfRoute: IsOwn | null;
   /** The namespaces of the owner. */
   readonly namespaces: ReadonlySet<string>;
@@ -44,12 +45,11 @@ export function hostOwner(
   named: readonly HostPlace[],
   covered: readonly HostPlace[],
 ): HostOwner {
-  const oldest = oldestMatch(covered);
-  const isOfRoute = oldest === undefined ? null : listenersOfRoute(name, rules, oldest);
-  const owner =
-    other !== undefined && isOlderThanAll(other.meta, name, named)
-      ? ownedByOther(other.meta, name, rules, named)
-      : ownedByGateways(name, rules, named, covered);
+  const isOfOther = other !== undefined && isOlderThanAll(other.meta, name, named);
+  const deciding = other === undefined || isOfOther ? covered : withoutLate(name, other, covered);
+  const ofRoute = oldestMatch(deciding)?.route.meta.namespace;
+  const isOfRoute = ofRoute === undefined ? null : listenersOf(ofRoute, name, rules, covered);
+  const owner = isOfOther ? ownedByOther(other.meta, name, rules, named) : ownedByGateways(name, rules, named, deciding);
   const https = [...owner.namespaces].flatMap((namespace) => other?.https.get(namespace) ?? []);
   return { ...owner, other, isOfRoute, hasOthers: https.length > 0, hasHttps: https.includes(true) };
 }
@@ -68,18 +68,31 @@ function ownedByOther(other: Meta, name: Hostname, rules: HostRules, places: rea
   const { namespace } = other;
   // Of its owner, only listeners and routes that name the host require certificates: otherwise others could turn that on by naming it.
   const isNaming = namingListenersOf(namespace, name, rules, places);
-  const isOwn: IsOwn = (bound) => namespaceOf(bound) === namespace || isNaming(bound);
+  const isOwn = listenersOf(namespace, name, rules, places);
   return { isOfOther: true, isOwn, isBeside: isOwn, isRequiring: isNaming, isDeciding: isNaming, namespaces: new Set([namespace]) };
 }
 
-function ownedByGateways(name: Hostname, rules: HostRules, named: readonly HostPlace[], covered: readonly HostPlace[]) {
-  const isOwn = ownListeners(name, rules, covered);
-  const isBeside = besideOwn(covered, isOwn);
+function ownedByGateways(name: Hostname, rules: HostRules, named: readonly HostPlace[], deciding: readonly HostPlace[]) {
+  const isOwn = ownListeners(name, rules, deciding);
+  const isBeside = besideOwn(deciding, isOwn);
   // Listeners of others that are more specific turn nothing off, nor do routes of others at one of the owner's listeners.
-  const ofRoute = oldestMatch(covered)?.route.meta.namespace;
-  const isOwnRoute = covered.some(({ listeners }) => listeners.some((one) => isOwn(one) && namespaceOf(one) === ofRoute));
+  const ofRoute = oldestMatch(deciding)?.route.meta.namespace;
+  const isOwnRoute = deciding.some(({ listeners }) => listeners.some((one) => isOwn(one) && namespaceOf(one) === ofRoute));
   const namespaces = new Set(named.flatMap(({ listeners }) => listeners.filter(isOwn).map(namespaceOf)));
   return { isOfOther: false, isOwn, isBeside, isRequiring: isOwn, isDeciding: isOwnRoute ? isOwn : isBeside, namespaces };
+}
+
+/** Without the routes that are younger than the other objects, and of other namespaces than these and the listeners for the host before. */
+function withoutLate(name: Hostname, other: OtherOwner, places: readonly HostPlace[]): HostPlace[] {
+  const naming = places.flatMap(({ listeners }) => listeners).filter(({ listener }) => listener.hostname === name);
+  const namespaces = new Set(naming.filter(({ owner }) => isOlder(owner, other)).map(namespaceOf));
+  return places.map((one) => ({ ...one, list: one.list.filter(({ route }) => !isLate({ other, namespaces }, route)) }));
+}
+
+/** The listeners of a namespace, and those to which it has attached routes that name a host. */
+function listenersOf(namespace: string, name: Hostname, rules: HostRules, places: readonly HostPlace[]): IsOwn {
+  const isNaming = namingListenersOf(namespace, name, rules, places);
+  return (bound) => namespaceOf(bound) === namespace || isNaming(bound);
 }
 
 /** The listeners of a namespace that are for exactly a host, and those to which it has attached routes that name the host. */
@@ -145,5 +158,5 @@ function oldestMatch(places: readonly HostPlace[]): RuleMatch | undefined {
  * Whether an object is younger than those of other kinds with paths of a host, and belongs neither to the namespace of the oldest one nor
  * to its owners. Those paths are served at every place, so it decides nothing about their clients.
  */
-export const isLate = ({ isOfOther, other, namespaces }: HostOwner, one: WithMeta): boolean =>
-  !isOfOther && other !== undefined && isOlderForeign(other, one) && !namespaces.has(one.meta.namespace);
+export const isLate = ({ other, namespaces }: Pick<HostOwner, 'other' | 'namespaces'>, one: WithMeta): boolean =>
+  other !== undefined && isOlderForeign(other, one) && !namespaces.has(one.meta.namespace);

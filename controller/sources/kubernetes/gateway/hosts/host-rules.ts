@@ -128,12 +128,19 @@ export class HostRules {
     const covering = names.find((one) => byName.has(one) || passing?.has(one));
     if (covering === undefined) return [];
     const most = byName.get(covering);
-    const rivals = most ?? passing?.get(covering) ?? [];
+    // One that has lost a host to a more specific listener does not get it back by one that is still more specific.
+    const moreThan = new Map<Hostname, readonly BoundListener[]>();
+    const rivalsOf = ({ listener: { hostname } }: BoundListener): readonly BoundListener[] => {
+      if (most === undefined) return passing?.get(covering) ?? [];
+      const known = moreThan.get(hostname) ?? names.slice(0, names.indexOf(hostname)).flatMap((one) => byName.get(one) ?? []);
+      moreThan.set(hostname, known);
+      return known;
+    };
     const keeping = [...(this.naming.get(name) ?? [])].filter(
       (bound) =>
         bound.listener.hostname !== covering &&
         this.keyOf(placeOf(bound)) === key &&
-        rivals.every((rival) => this.keeps(bound, name, rival)) &&
+        rivalsOf(bound).every((rival) => this.keeps(bound, name, rival)) &&
         !this.isIsolated(bound, names, byName, passing),
     );
     return keeping.length === 0 ? (most ?? []) : [...(most ?? []), ...keeping];
@@ -171,7 +178,7 @@ export class HostRules {
     });
   }
 
-  /** The most specific listeners of a place that have a host there if only some of the listeners count. */
+  /** The listeners of a place that have a host there if only some of the listeners count. */
   otherwiseAt(
     place: ListenAddress,
     name: Hostname,
@@ -180,10 +187,14 @@ export class HostRules {
   ): readonly BoundListener[] {
     const key = this.keyOf(place);
     const names = coveringNames(name);
-    const byName: ByName = this.listeners.get(key)?.byName ?? new Map();
-    const isOne = (bound: BoundListener) =>
-      isCounted(bound) && !this.isIsolated(bound, names, byName, this.passingFor(key, names, isPassing));
-    return names.map((one) => (byName.get(one) ?? []).filter(isOne)).find((some) => some.length > 0) ?? [];
+    const all = this.listeners.get(key)?.byName;
+    const counted = names.map((one) => [one, (all?.get(one) ?? []).filter(isCounted)] as const).filter(([, some]) => some.length > 0);
+    return this.servingAt(key, new Map(counted), names, isPassing).filter(isCounted);
+  }
+
+  /** The accepted routes that name a host at a listener. */
+  namingAt(bound: BoundListener, name: Hostname): readonly HttpRoute[] {
+    return (this.routes.get(bound)?.get(name) ?? []).filter((route) => !this.refused.has(route));
   }
 
   /** Whether its Gateway has a more specific listener at the place, although another Gateway may have the most specific one. */

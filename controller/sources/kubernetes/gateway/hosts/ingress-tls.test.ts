@@ -176,7 +176,7 @@ test('an Ingress’s host keeps the certificate that it has by an older listener
   for (const others of [[], [gateway('infra', listener('HTTPS', 8_443))]])
     assert.equal(tlsAt(443, ingress('shop'), ...others, odd).presents, 'odd', 'nothing was presented on this port');
   const wild = [gateway('infra', listener('HTTPS', 8_443, '*.test')), gateway('odd', listener('HTTPS', 443, '*.test'))];
-  assert.equal(tlsOf('*.test', 443, ingress('shop', [], '*.test'), ...wild).presents, 'odd');
+  assert.equal(tlsOf('*.test', 443, ingress('shop', [], '*.test'), ...wild).presents, 'infra');
 });
 
 test('an Ingress’s host keeps the certificate of an older listener for every host below a younger listener for its wildcard', () => {

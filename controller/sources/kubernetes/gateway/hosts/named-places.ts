@@ -1,6 +1,6 @@
 import { mapPort, type PortMap } from '../port-map.ts';
-import type { HostPlace, HostRules, RuleMatch } from './host-rules.ts';
-import type { Hostname } from './hostnames.ts';
+import type { HostPlace, HostRules, ListenAddress, RuleMatch } from './host-rules.ts';
+import { coveringNames, type Hostname } from './hostnames.ts';
 
 /**
  * The places at ports where a listener or a route names the host, or where a Gateway that names it elsewhere has rules for it, such as its
@@ -25,4 +25,14 @@ export function namedAmong(name: Hostname, all: readonly HostPlace[], rules: Hos
   };
   const ports = new Set(all.filter((one) => isNamed(one) || isOfNaming(one)).map(portOf));
   return all.filter((one) => ports.has(portOf(one)));
+}
+
+/** Whether the connections for a name are passed on at a place. */
+export type PassedAt = (name: Hostname, place: ListenAddress) => boolean;
+
+/** Whether the connections for a host at a place are those of a wildcard over it that are passed on, since nothing there is more specific. */
+export function isPassedOver(name: Hostname, { place, listeners, list: [first] }: HostPlace, passedAt: PassedAt): boolean {
+  const names = coveringNames(name);
+  const named = names.findIndex((one, rank) => first?.rank === rank || listeners.some(({ listener }) => listener.hostname === one));
+  return names.slice(1, named + 1).some((over) => passedAt(over, place));
 }

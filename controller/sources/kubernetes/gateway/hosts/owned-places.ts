@@ -1,12 +1,12 @@
 import { isOlder } from '../../objects/meta.ts';
 import type { BoundListener } from '../listeners.ts';
 import { type HostOwner, type IsOwn, isLate, ownListeners } from './host-owners.ts';
-import type { HostPlace, HostRules, IsPassing } from './host-rules.ts';
+import type { HostPlace, HostRules, IsPassing, RuleMatch } from './host-rules.ts';
 import type { Hostname } from './hostnames.ts';
 
 /** A place of a host, those listeners that decide there, and which of these belong to the owner of the host there. */
 export type OwnedPlace = HostPlace & {
-  /** Others than its listeners if these are younger than the other objects of the host. */
+  /** Others than its listeners if some of these are younger than the other objects of the host. */
   readonly before: readonly BoundListener[];
   /** Whether the rule for the places of other objects may apply there. */
   readonly isUsual: boolean;
@@ -15,18 +15,25 @@ export type OwnedPlace = HostPlace & {
 
 export function ownedPlace(one: HostPlace, name: Hostname, owner: HostOwner, rules: HostRules, isPassing: IsPassing): OwnedPlace {
   const { place, listeners, list } = one;
-  const isTaken =
-    listeners.every((bound) => isLate(owner, bound.owner)) &&
-    list.every(({ rank, route, isRefused }) => rank > 0 || isRefused || isLate(owner, route));
-  const before = isTaken ? rules.otherwiseAt(place, name, isPassing, (bound) => !isLate(owner, bound.owner)) : listeners;
-  const deciding = isTaken ? { place, listeners: before, list: rules.rulesFor(name, before) } : one;
+  // A route of others makes a listener count.
+  const isLateListener = (bound: BoundListener): boolean =>
+    isLate(owner, bound.owner) && rules.namingAt(bound, name).every((route) => isLate(owner, route));
+  const isTaken = listeners.some(isLateListener);
+  const before = isTaken ? rules.otherwiseAt(place, name, isPassing, (bound) => !isLateListener(bound)) : listeners;
+  // Nor does a late route that is attached to one of several listeners of the owner, of which another decided.
+  const early = (isTaken ? rules.rulesFor(name, before) : list).filter(({ route }) => !isLate(owner, route));
   // Those who named the host there before it was shared have no rule of others, unless its owner shares it.
-  const isUsual = owner.isOfOther || owner.hasOthers || !isNamedBefore(owner, name, one);
-  return { ...one, before, isUsual, isOwn: ownersAt(deciding, name, owner, rules) };
+  const isUsual = owner.isOfOther || owner.hasOthers || !isNamedBefore(owner, name, listeners, list);
+  return { ...one, before, isUsual, isOwn: ownersAt({ place, listeners: before, list: early }, name, owner, rules) };
 }
 
-/** Whether a listener of a place, or a route that is accepted there, named a host before any object of another kind did. */
-function isNamedBefore({ other }: HostOwner, name: Hostname, { listeners, list }: HostPlace): boolean {
+/** Whether one of the listeners of a place, or a route that is accepted there, named a host before any object of another kind did. */
+export function isNamedBefore(
+  { other }: HostOwner,
+  name: Hostname,
+  listeners: readonly BoundListener[],
+  list: readonly RuleMatch[],
+): boolean {
   if (other === undefined) return true;
   return (
     listeners.some(({ listener, owner }) => listener.hostname === name && isOlder(owner, other)) ||

@@ -1,6 +1,6 @@
 import { covers } from '../../../../../shared/certificates/certificate-names.ts';
 import { DEFAULT_HTTPS_PORT } from '../../../../../shared/settings.ts';
-import { isOlder, isOlderForeign } from '../../objects/meta.ts';
+import { isOlder, isOlderForeign, oldestOf } from '../../objects/meta.ts';
 import type { BoundListener } from '../listeners.ts';
 import type { HostOwner } from './host-owners.ts';
 import type { HostRules } from './host-rules.ts';
@@ -18,10 +18,19 @@ export type HostCertificate = {
   readonly unpresented: readonly BoundListener[];
 };
 
-/** `listeners`: those that serve the host, or what is over it, first those of its owner. */
-export function hostCertificate(name: Hostname, listeners: readonly BoundListener[], owner: HostOwner, rules: HostRules): HostCertificate {
-  const own = ownersWithSecrets(name, listeners, owner);
-  const usual = presentingAmong(name, own ?? listeners);
+/**
+ * `listeners`: those that serve the host, or what is over it, first those of its owner. `deciding`: the same without those that are younger
+ * than the other objects of the host, and with those from which these have taken a place.
+ */
+export function hostCertificate(
+  name: Hostname,
+  listeners: readonly BoundListener[],
+  deciding: readonly BoundListener[],
+  owner: HostOwner,
+  rules: HostRules,
+): HostCertificate {
+  const own = ownersWithSecrets(name, deciding, owner);
+  const usual = own === undefined ? presentingAmongOthers(name, deciding) : presentingAmong(name, own);
   const isLeft = own === undefined && (owner.hasHttps || isCertifiedByOlder(name, usual, owner, rules));
   const presenting = isLeft ? null : usual;
   // Where the owner's listeners are for every host, they present their default certificates.
@@ -54,21 +63,30 @@ function ownersWithSecrets(
 }
 
 /**
- * Whether a host of an object of another kind already has the certificate of a listener over it, which is older and of another namespace than
- * the one that would present another.
+ * Whether a host of an object of another kind already has the certificate of a listener or an object over it, which is older and of another
+ * namespace than the one that would present another.
  */
 function isCertifiedByOlder(name: Hostname, usual: BoundListener | null, { other, isOfOther }: HostOwner, rules: HostRules): boolean {
   if (usual === null || other === undefined || other.meta.namespace === usual.owner.meta.namespace) return false;
-  return (
-    (isOfOther || isOlder(other, usual.owner)) && rules.certifying(name, usual).some(({ owner }) => isOlderForeign(owner, usual.owner))
-  );
+  if (!isOfOther && !isOlder(other, usual.owner)) return false;
+  const certifying = [...rules.certifying(name, usual).map(({ owner }) => owner), ...other.covering.map((meta) => ({ meta }))];
+  return certifying.some((one) => isOlderForeign(one, usual.owner));
 }
 
 /** The usual one decides, among those whose certificates are for the host. */
-function presentingAmong(name: Hostname, listeners: readonly BoundListener[]): BoundListener | null {
+const presentingAmong = (name: Hostname, listeners: readonly BoundListener[]): BoundListener | null => usualOf(ableAmong(name, listeners));
+
+/** The same if none of them belongs to the owner of the host: among those of the namespace that was there first. */
+function presentingAmongOthers(name: Hostname, listeners: readonly BoundListener[]): BoundListener | null {
+  const able = ableAmong(name, listeners);
+  const oldest = oldestOf(able.map(({ owner }) => owner));
+  return usualOf(able.filter(({ owner }) => owner.meta.namespace === oldest?.meta.namespace));
+}
+
+function ableAmong(name: Hostname, listeners: readonly BoundListener[]): readonly BoundListener[] {
   const able = listeners.filter((bound) => bound.listener.hostname !== null && hasSecrets(bound));
   const covering = able.filter((bound) => isCertifiedFor(bound, name));
-  return usualOf(covering.length > 0 ? covering : able);
+  return covering.length > 0 ? covering : able;
 }
 
 /** Whether a listener with a host has a certificate that is for a name below it. */

@@ -1,12 +1,14 @@
+import { oldestOf } from '../../objects/meta.ts';
 import { isAccepted, type JudgedRoutes } from '../judged-routes.ts';
 import type { BoundListener } from '../listeners.ts';
-import type { PortMap } from '../port-map.ts';
+import { mapPort, type PortMap } from '../port-map.ts';
 import type { RouteBackends } from '../rules/route-backends.ts';
 import { type GatewayHost, gatewayHost } from './gateway-hosts.ts';
 import type { OtherOwner } from './host-owners.ts';
 import { HostRules } from './host-rules.ts';
-import { coveringNames, domainOf } from './hostnames.ts';
+import { coveringNames, domainOf, type Hostname } from './hostnames.ts';
 import { conflictsOf, type LostHost, lostByCertificates, type SharedHosts, unpresentedAt } from './lost-hosts.ts';
+import type { PassedAt } from './named-places.ts';
 import type { HostPassthroughs } from './passthroughs.ts';
 import { type EndingAt, tlsHosts } from './tls-hosts.ts';
 import { tlsOverlaps } from './tls-overlaps.ts';
@@ -48,7 +50,8 @@ export function servedHosts(
       const domain: string = domainOf(name);
       const isBelowShared = coveringNames(name).some((over) => over !== name && named.has(domainOf(over)));
       const lostBy = new Set(lostByName.get(name)?.map(({ bound }) => bound));
-      const host = gatewayHost(name, rules, map, targets, owners.get(domain), { isShared: named.has(domain), isBelowShared, lostBy });
+      const shared = { isShared: named.has(domain), isBelowShared, lostBy, passedAt: passedAt(byHost.passthroughs, map) };
+      const host = gatewayHost(name, rules, map, targets, owners.get(domain), shared);
       return host === null ? [] : [[domain, host]];
     }),
   );
@@ -81,7 +84,7 @@ function endingTls(rules: HostRules, owners: OtherObjects['owners']): EndingAt {
     const over =
       other.https.get(other.meta.namespace) || rules.hasHttpsOf(other.meta.namespace, name, place)
         ? other.meta
-        : rules.httpsOver(name, place);
+        : oldestOf([rules.httpsOver(name, place) ?? [], other.covering].flat().map((meta) => ({ meta })))?.meta;
     const createdAt = over === undefined || over.createdAt < other.meta.createdAt ? other.meta.createdAt : over.createdAt;
     return [
       ...(over ? [{ meta: { ...other.meta, createdAt }, bound: null, certifiedBy: over.uid }] : []),
@@ -89,6 +92,16 @@ function endingTls(rules: HostRules, owners: OtherObjects['owners']): EndingAt {
     ];
   };
 }
+
+const passedAt =
+  (passthroughs: ReadonlyMap<Hostname, HostPassthroughs>, map: PortMap): PassedAt =>
+  (name, { address, port }) =>
+    passthroughs
+      .get(name)
+      ?.some(
+        ({ ports, local_ips: ips }) =>
+          ports?.includes(mapPort(map, port)) === true && (ips === undefined || address === null || ips.includes(address)),
+      ) === true;
 
 /** The listeners that serve a host over HTTP or HTTPS. */
 function servingHttp(hosts: Iterable<GatewayHost>, passedOn: readonly LostHost[]): BoundListener[] {

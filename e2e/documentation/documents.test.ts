@@ -14,6 +14,7 @@ import {
   CADDY_TLS,
   CADDY_TRANSPORT,
 } from '../../controller/sources/file/directives/caddy-words.ts';
+import { readLabels } from '../../controller/sources/labels/read-labels.ts';
 import { DATAPLANE_FLAGS } from '../../dataplane/settings/flags.ts';
 import type { Flag } from '../../shared/runtime/flags.ts';
 import { Folder } from '../testing/dataplane.ts';
@@ -153,4 +154,18 @@ test('no source file exceeds the maximum length or imports across the two proces
       if (/-fixture\.ts$/.test(name)) continue;
       assert.ok(to === from || to === 'shared', `${name} imports ${target}`);
     }
+});
+
+test('every label with a value that a guide names is read as such', () => {
+  const LABEL = /^ *(sluice\.[\w.-]+): (.+)$|`(sluice\.[\w.-]+)=([^`]+)`/gm;
+  for (const name of documents.filter((document) => /^docs\/[\w-]+\.md$/.test(document))) {
+    for (const [shown, key, value = '', quotedKey, quotedValue = value] of text(name).matchAll(LABEL)) {
+      const label = { [key ?? quotedKey ?? '']: quotedValue.replaceAll('"', '') };
+      // A label of a second site, as in sluice.admin.port, needs a domain of that site.
+      const [site] = /^sluice\.(\w+)\.(?:domain|port)$/.exec(key ?? quotedKey ?? '')?.slice(1) ?? [];
+      const domain = site === undefined ? 'sluice.domain' : `sluice.${site}.domain`;
+      const { bad, warnings } = readLabels({ [domain]: 'a.test', ...label });
+      assert.deepEqual([...bad.flatMap(({ reasons }) => reasons), ...warnings], [], `${name}: ${shown.trim()}`);
+    }
+  }
 });

@@ -1,7 +1,7 @@
 import type { DefaultPlace } from '../../../../shared/certificates/default-certificate.ts';
 import { GATEWAY_CONTROLLER } from '../../../../shared/name.ts';
 import type { Globals } from '../../../../shared/settings.ts';
-import type { Meta } from '../objects/meta.ts';
+import { byAge, type Meta } from '../objects/meta.ts';
 import type { Service } from '../objects/service.ts';
 import type { Backends } from '../routes/backends.ts';
 import type { DesiredStatus } from '../status/desired-status.ts';
@@ -72,9 +72,12 @@ export function translateGateways(
   };
 }
 
+/** The oldest first, of which the first one is presented at a place: that of a ListenerSet may be younger than those of other Gateways. */
 const defaultsOf = (listeners: readonly BoundListener[], map: PortMap) =>
-  listeners.flatMap(({ isServed, owner, listener, address, secrets: [secret] }) =>
-    isServed && listener.hostname === null && secret !== undefined
-      ? [{ secret, place: { address, port: mapPort(map, listener.port) }, meta: owner.meta }]
-      : [],
-  );
+  listeners
+    .flatMap(({ isServed, owner, listener, address, secrets: [secret] }) =>
+      isServed && listener.hostname === null && secret !== undefined
+        ? [{ secret, place: { address, port: mapPort(map, listener.port) }, meta: owner.meta }]
+        : [],
+    )
+    .sort(byAge);

@@ -9,7 +9,7 @@ export const NAMESPACES = ['shop', 'odd', 'infra'] as const;
 export type Namespace = (typeof NAMESPACES)[number];
 export type Host = 'a.test' | '*.test' | '*';
 
-type Kind = 'gateways' | 'ingresses' | 'httpRoutes' | 'tlsRoutes';
+type Kind = 'gateways' | 'listenerSets' | 'ingresses' | 'httpRoutes' | 'tlsRoutes';
 export type Sample = { readonly kind: Kind; readonly namespace: string; readonly object: SampleObject; readonly text: string };
 
 const encoded = (text: string) => Buffer.from(text).toString('base64');
@@ -35,9 +35,23 @@ export function gateway(name: string, listeners: readonly string[], requiring?: 
     namespace: namespaceIn(name),
     object: {
       name,
-      spec: { gatewayClassName: 'sluice', listeners: listeners.map(listenerOf), ...(requiring !== undefined && { tls: { frontend } }) },
+      spec: {
+        ...{ gatewayClassName: 'sluice', listeners: listeners.map(listenerOf), allowedListeners: { namespaces: { from: 'All' } } },
+        ...(requiring !== undefined && { tls: { frontend } }),
+      },
     },
     text: `gateway ${name} [${listeners.join(', ')}]${requiring === undefined ? '' : ` requiring ${requiring}`}`,
+  };
+}
+
+/** Listeners for a Gateway. */
+export function listenerSet(name: string, parent: string, listeners: readonly string[]): Sample {
+  const [namespace, own] = parent.split('/');
+  return {
+    kind: 'listenerSets',
+    namespace: namespaceIn(name),
+    object: { name, spec: { parentRef: { name: own, namespace }, listeners: listeners.map(listenerOf) } },
+    text: `listenerset ${name} of ${parent} [${listeners.join(', ')}]`,
   };
 }
 
@@ -103,10 +117,16 @@ export function worldOf(samples: readonly Sample[]): ClusterSnapshot {
     samples.flatMap((one, at) =>
       one.kind === kind ? [{ ...one.object, metadata: { creationTimestamp: `${2_030 + at}-01-01T00:00:00Z` } }] : [],
     );
-  const { gateways, ingresses, httpRoutes, tlsRoutes } = clusterOf({
-    ...{ gateways: of('gateways'), ingresses: of('ingresses'), httpRoutes: of('httpRoutes'), tlsRoutes: of('tlsRoutes') },
+  const { gateways, listenerSets, ingresses, httpRoutes, tlsRoutes } = clusterOf({
+    ...{
+      gateways: of('gateways'),
+      listenerSets: of('listenerSets'),
+      ingresses: of('ingresses'),
+      httpRoutes: of('httpRoutes'),
+      tlsRoutes: of('tlsRoutes'),
+    },
   });
-  return { ...FIXED, gateways, ingresses, httpRoutes, tlsRoutes };
+  return { ...FIXED, gateways, listenerSets, ingresses, httpRoutes, tlsRoutes };
 }
 
 /** Whose target it is, and for which host: `shop a.test`. */

@@ -2,7 +2,18 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { translate } from '../../routes/translate.ts';
 import { numbersOf, randomObjects } from '../../testing/random-world.ts';
-import { gateway, ingress, isSecure, NAMESPACES, route, type Sample, type Seen, seenAt, worldOf } from '../../testing/shared-world.ts';
+import {
+  gateway,
+  ingress,
+  isSecure,
+  listenerSet,
+  NAMESPACES,
+  route,
+  type Sample,
+  type Seen,
+  seenAt,
+  worldOf,
+} from '../../testing/shared-world.ts';
 
 /** Clients, the host by which older objects may have what they request, and how the hosts of listeners that include it begin. */
 const CLIENTS = [
@@ -161,4 +172,10 @@ test('connections that a wildcard passes on are not ended by a younger listener 
   const passedFor = (...young: Sample[]) => seenAt(translate(worldOf([...old, ...young])), 'a.test', 8_443).passed;
   assert.equal(passedFor(), 'odd *.test');
   assert.equal(passedFor(gateway('infra/g', ['HTTPS:8443 *'])), 'odd *.test');
+});
+
+test('a host keeps its default certificate although others add a listener for every host to a Gateway that is older', () => {
+  const [first, second] = [gateway('infra/g', ['HTTP:80 *']), gateway('shop/g', ['HTTPS:443 *'])];
+  const old = [first, second, route('httpRoutes', 'shop/r', 'a.test', 'shop/g'), route('httpRoutes', 'shop/all', '*', 'shop/g')];
+  assertUnchanged([[old, [listenerSet('odd/more', 'infra/g', ['HTTPS:443 *'])]]]);
 });

@@ -53,6 +53,13 @@ export class UnfinishedError extends IssueError {
 /** The same after the validation: the authority has not processed the order. */
 export class UnissuedError extends UnfinishedError {}
 
+/** Processes have ended in the middle of the order, again and again. Whether the name can be validated is not known. */
+export class CrashedError extends IssueError {
+  constructor(message: string, retryAfterMs: number) {
+    super('validation', message, retryAfterMs);
+  }
+}
+
 /** The authority does not know our account: it was deleted or deactivated, or the authority lost its data. */
 export class AccountGoneError extends IssueError {
   constructor(detail: string) {

@@ -4,7 +4,7 @@ import type { Log } from '../../../../shared/runtime/log/log.ts';
 import type { Lease, StoredCertificate } from '../../store/cert-store.ts';
 import type { DirectoryStore } from '../../store/directory-store.ts';
 import type { ResumableOrder } from '../acme/acme-client.ts';
-import { IssueError, type IssueFailureKind, UnfinishedError } from '../issue-error.ts';
+import { CrashedError, IssueError, type IssueFailureKind, UnfinishedError } from '../issue-error.ts';
 import { retryDelay } from './retry.ts';
 
 /** Lifetime of the lease (ms), renewed while the order runs. Others wait this long after a machine crashes. */
@@ -209,7 +209,7 @@ export class OrderCoordinator {
     const wait = note.at + delay - this.tools.clock.now();
     // A longer wait means that the time of day was set back.
     if (wait > 0 && wait <= delay)
-      throw new IssueError('validation', `${name}: the process has crashed ${crashes} times in the middle of its order`, wait);
+      throw new CrashedError(`${name}: the process has crashed ${crashes} times in the middle of its order`, wait);
   }
 
   private async savedOrder(name: string, directory: string, held: StoredCertificate | null): Promise<SavedOrder | null> {

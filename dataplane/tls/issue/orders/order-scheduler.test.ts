@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { ManualClock } from '../../../../shared/runtime/testing/manual-clock.ts';
 import { memoryLog } from '../../../../shared/runtime/testing/memory-log.ts';
-import { ChallengeError, IssueError, UnissuedError } from '../issue-error.ts';
+import { ChallengeError, CrashedError, IssueError, UnissuedError } from '../issue-error.ts';
 import { type CurrentCertificate, type OrderAttempt, OrderScheduler } from './order-scheduler.ts';
 
 const HOUR = 3_600_000;
@@ -205,7 +205,12 @@ test('the preflight hint is added to the message of a failed validation, and to 
   await turn();
   assert.equal(scene.attempts.get('a.test')?.lastError, 'a.test: connection refused; a.test resolves to 203.0.113.9');
   assert.equal(scene.attempts.get('b.test')?.lastError, 'b.test: no');
-  for (const failure of [new ChallengeError('no such record', 'dns-01', 'dns'), new UnissuedError('not issued so far')]) {
+  const others = [
+    new ChallengeError('no such record', 'dns-01', 'dns'),
+    new UnissuedError('not issued so far'),
+    new CrashedError('crashed', 1),
+  ];
+  for (const failure of others) {
     const name = `${failure.message.replaceAll(' ', '-')}.test`;
     scene.issuer.setNames([name]);
     await scene.settle(failure);

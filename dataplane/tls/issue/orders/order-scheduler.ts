@@ -2,7 +2,7 @@ import type { Clock } from '../../../../shared/runtime/clock.ts';
 import type { Log } from '../../../../shared/runtime/log/log.ts';
 import type { Random } from '../../../../shared/runtime/random.ts';
 import { wildcardOf } from '../../../../shared/values/host.ts';
-import { ChallengeError, IssueError, type IssueFailureKind, MAX_REASON_LENGTH, UnissuedError } from '../issue-error.ts';
+import { ChallengeError, CrashedError, IssueError, type IssueFailureKind, MAX_REASON_LENGTH, UnissuedError } from '../issue-error.ts';
 import { type Renewable, type RenewalWindow, renewalTime } from '../renewal/renewal-time.ts';
 import type { OrderPlan } from './order-plan.ts';
 import { LONGEST_DELAY_MS, retryDelay, withinLifetime } from './retry.ts';
@@ -337,4 +337,6 @@ export class OrderScheduler {
 
 /** Whether the challenge needed the host to be reachable, so that a preflight hint helps; DNS-01 does not. */
 const needsReachableHost = (failure: IssueError): boolean =>
-  failure.kind === 'validation' && !(failure instanceof UnissuedError) && !(failure instanceof ChallengeError && failure.type === 'dns-01');
+  failure.kind === 'validation' &&
+  !(failure instanceof UnissuedError || failure instanceof CrashedError) &&
+  !(failure instanceof ChallengeError && failure.type === 'dns-01');

@@ -1,19 +1,30 @@
-import { AppendBuffer } from '../io/append-buffer.ts';
-
 const NOTHING = Buffer.alloc(0);
 
-/** A small body that is buffered whole. Tiny pieces are merged: kept one by one, each would cost about a hundred bytes of overhead. */
+/** A small body that is buffered whole. Its pieces are merged: kept one by one, each would cost about a hundred bytes of overhead. */
 export class HeldBody {
+  private readonly length: number;
   private bytes: Buffer | null = null;
-  private gathering: AppendBuffer | null = null;
+  private room: Buffer = NOTHING;
+
+  /** `length`: what was announced (bytes), so that a body in pieces takes no more memory than that. */
+  constructor(length: number) {
+    this.length = length;
+  }
 
   /** The first piece is kept without a copy and must not be overwritten. */
   add(piece: Buffer): void {
-    if (this.bytes === null) this.bytes = piece;
-    else {
-      this.gathering ??= new AppendBuffer();
-      this.bytes = this.gathering.join(this.bytes, piece);
+    const { bytes } = this;
+    if (bytes === null) {
+      this.bytes = piece;
+      return;
     }
+    const length = bytes.length + piece.length;
+    if (length > this.room.length) {
+      this.room = Buffer.allocUnsafeSlow(Math.max(length, this.length));
+      bytes.copy(this.room);
+    }
+    piece.copy(this.room, bytes.length);
+    this.bytes = this.room.subarray(0, length);
   }
 
   get whole(): Buffer {

@@ -4,13 +4,16 @@ import type { Attempt } from '../../exchange/attempt.ts';
 import { CHUNKED, type Exchange } from '../../exchange/exchange.ts';
 import { isServedGrpc } from '../../exchange/grpc.ts';
 import { endBody, hasToWait, passBody } from '../../exchange/request-body.ts';
-import { ReadBuffer } from '../../io/read-buffer.ts';
+import { MAX_COPIED, ReadBuffer } from '../../io/read-buffer.ts';
 import { BodyPace } from '../body-pace.ts';
 import { HeldBody } from '../held-body.ts';
 import { HeldShare } from '../held-share.ts';
 
 /** Bodies of known length up to this many bytes are buffered whole before the request is forwarded, as long as there is memory for them. */
 const HOLD_BYTES = 65_536;
+
+/** After this many reads of at least MAX_COPIED bytes in a row, a body is read into a buffer of its own, which saves a copy of each. */
+const READS_BEFORE_OWN = 2;
 
 const MODE = { none: 0, wait: 1, hold: 2, stream: 3, discard: 4 } as const;
 
@@ -31,6 +34,8 @@ export class RequestBody implements ChunkSink {
   received = 0;
   private readonly tools: BodyTools;
   private readonly buffer = new ReadBuffer();
+  /** Its last reads that were large. */
+  private largeReads = 0;
   private mode: number = MODE.none;
   private x: Exchange | null = null;
   private remaining = 0;
@@ -53,6 +58,7 @@ export class RequestBody implements ChunkSink {
     this.fault = null;
     this.remaining = x.bodyLength;
     this.received = 0;
+    this.largeReads = 0;
     this.pace = null;
     x.bodyComplete = x.bodyLength === 0;
     this.mode = x.bodyComplete ? MODE.none : MODE.wait;
@@ -77,9 +83,9 @@ export class RequestBody implements ChunkSink {
     return this.x !== null && hasToWait(this.x, this.receiver);
   }
 
-  /** Where the client's next bytes are read to. */
+  /** Where the client's next bytes are read to. Slow senders share one buffer: each would otherwise keep 64 KB, however little it sends. */
   nextBuffer(): Buffer {
-    return this.buffer.next(this.open, false);
+    return this.buffer.next(this.open && this.largeReads >= READS_BEFORE_OWN, false);
   }
 
   /** @returns bytes of the client that no later read overwrites: `bytes`, or a copy. */
@@ -89,6 +95,7 @@ export class RequestBody implements ChunkSink {
 
   /** Reads from the front of `bytes`. @returns how many belonged to the body; check `fault`. */
   feed(bytes: Buffer): number {
+    this.largeReads = bytes.length < MAX_COPIED ? 0 : this.largeReads + 1;
     const buffer = this.mode === MODE.discard ? bytes : this.keep(bytes);
     if (this.remaining !== CHUNKED) {
       const to = Math.min(buffer.length, this.remaining);
@@ -131,7 +138,7 @@ export class RequestBody implements ChunkSink {
     this.share ??= new HeldShare();
     if (!this.share.reserve(x.bodyLength)) return false;
     this.mode = MODE.hold;
-    this.held = new HeldBody();
+    this.held = new HeldBody(x.bodyLength);
     this.whenHeld = then;
     return true;
   }

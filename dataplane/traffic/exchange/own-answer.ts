@@ -31,7 +31,7 @@ export const AMBIGUOUS_PATH: OwnAnswer = {
   status: 400,
   fields: '',
   body: null,
-  reason: 'the path may belong to another block of a site that has access rules',
+  reason: 'the path or method may belong to another block or rule of a site that has access rules',
 };
 /** RFC 9110 15.5.14. @param max bytes. */
 export const bodyTooLarge = (max: number): OwnAnswer => ({

@@ -8,11 +8,11 @@ import { compilePattern } from '../match/pattern.ts';
 import { type Readings, readingsAfterHost, readingsOf, restsAfterHost } from '../match/readings.ts';
 import { evaluatorForCondition, evaluatorForPattern, type Verdict } from '../match/verdict.ts';
 import { guardsOf } from '../policy/order.ts';
-import { type BlockTraits, dependsOnExpressions, dependsOnPaths, isAboutPaths } from './block-traits.ts';
+import { type BlockTraits, dependsOnExpressions, dependsOnMethods, dependsOnPaths, isAboutPaths } from './block-traits.ts';
 
 /**
- * Whether an upstream could interpret a path, as it was sent, so that it belongs to a different block than here, or gets a different result
- * from a guard. Costs nothing for unambiguous paths.
+ * Whether an upstream could interpret a path or method, as it was sent, so that the request belongs to a different block than here, or gets
+ * a different result from a guard. Costs nothing for unambiguous paths.
  */
 export type Ambiguity = (x: Exchange) => boolean;
 
@@ -38,9 +38,19 @@ type Questions = {
   readonly site: readonly Question[];
 };
 
-/** null if no path can make a difference; then there is no check. `traits` and `whole` are of the route with all of its blocks. */
+/**
+ * null if no path and no method can make a difference; then there is no check. `traits` and `whole` are of the route with all of its blocks.
+ */
 export function compileAmbiguity(traits: BlockTraits, folds: boolean, whole: () => RouteSpec): Ambiguity | null {
-  if (!dependsOnPaths(traits)) return null;
+  const ofPath = dependsOnPaths(traits) ? compilePathAmbiguity(traits, folds, whole) : null;
+  if (!dependsOnMethods(traits)) return ofPath;
+  return (x) => LOWER_CASE.test(x.method) || ofPath?.(x) === true;
+}
+
+/** Methods are case-sensitive (RFC 9110 9.1), but many frameworks take `delete` for DELETE. */
+const LOWER_CASE = /[a-z]/;
+
+function compilePathAmbiguity(traits: BlockTraits, folds: boolean, whole: () => RouteSpec): Ambiguity {
   // An expression never matches a longer path, not even one below a path that it guards.
   const longest = dependsOnExpressions(traits) ? LONGEST_TEXT : Number.POSITIVE_INFINITY;
   // Most sites never get a request with an ambiguous path.

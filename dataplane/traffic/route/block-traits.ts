@@ -19,6 +19,10 @@ const GUARDED_SITE = 8;
 const USUAL_SESSION = 16;
 /** A block or a guard matches paths by an expression. */
 const EXPRESSIONS = 32;
+/** A guard is about some methods. */
+const GUARDS_METHODS = 64;
+/** Which block answers depends on the method. */
+const CHOOSES_BY_METHOD = 128;
 
 /** Of a route with some or all of its blocks. */
 export function traitsOf(route: RouteSpec): BlockTraits {
@@ -34,7 +38,9 @@ export function traitsOf(route: RouteSpec): BlockTraits {
       ofSite.some(({ from, match }) => from === undefined && match === undefined),
     ) |
     bit(USUAL_SESSION, hasUsualSession(route)) |
-    bit(EXPRESSIONS, [...ofSite, ...ofBlocks, ...route.handles].some(hasExpression))
+    bit(EXPRESSIONS, [...ofSite, ...ofBlocks, ...route.handles].some(hasExpression)) |
+    bit(GUARDS_METHODS, [...ofSite, ...ofBlocks].some(isAboutMethods)) |
+    bit(CHOOSES_BY_METHOD, route.handles.some(isAboutMethods))
   );
 }
 
@@ -49,10 +55,17 @@ export const dependsOnPaths = (traits: BlockTraits): boolean =>
 /** Whether the block or a guard of some request depends on an expression for paths, which no long path matches. */
 export const dependsOnExpressions = (traits: BlockTraits): boolean => dependsOnPaths(traits) && (traits & EXPRESSIONS) !== 0;
 
+/** Whether some methods are guarded and others not, either by a block or by a guard that matches the method itself. */
+export const dependsOnMethods = (traits: BlockTraits): boolean =>
+  (traits & GUARDS_METHODS) !== 0 || ((traits & CHOOSES_BY_METHOD) !== 0 && (traits & (GUARDED | GUARDED_SITE)) !== 0);
+
 export const keepsUsualSessions = (traits: BlockTraits): boolean => (traits & USUAL_SESSION) !== 0;
 
 export const isAboutPaths = ({ from = '/*', match }: Guard): boolean =>
   (from !== '/*' && from !== '*') || (match !== undefined && (testsPaths(match) || match.not?.some(testsPaths) === true));
+
+const isAboutMethods = ({ match }: Pick<Guard, 'match'>): boolean =>
+  match !== undefined && [match, ...(match.not ?? [])].some(({ method }) => method !== undefined);
 
 const hasExpression = ({ match }: Guard): boolean =>
   match !== undefined && [match, ...(match.not ?? [])].some(({ path_regexp }) => path_regexp !== undefined);

@@ -300,7 +300,7 @@ export const DATAPLANE_FLAGS: readonly Flag[] = [
     name: 'max-connections',
     placeholder: 'N',
     help: 'maximum number of open client connections',
-    default: 'three quarters of the file descriptor limit',
+    default: 'three quarters of the file descriptor limit, or what the memory is enough for',
     parse: parseConnections,
   },
   {

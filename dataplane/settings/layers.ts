@@ -11,6 +11,7 @@ import type { FlagValue } from '../../shared/runtime/flags.ts';
 import type { LogLevel } from '../../shared/runtime/log/log.ts';
 import { DEFAULT_HTTP_PORT, DEFAULT_HTTPS_PORT, type Globals, type SettingOrigin } from '../../shared/settings.ts';
 import type { Cidr } from '../../shared/values/cidr.ts';
+import { defaultMaxConnections } from './default-connections.ts';
 import { maxSocketsFor } from './file-descriptors.ts';
 import type { AccountBinding, DnsServer, OtlpHeader } from './flags.ts';
 
@@ -111,9 +112,8 @@ export function mergeLayers(given: ReadonlyMap<string, FlagValue>, file: Globals
   const [httpPort, otherHttpPorts] = pickPorts('httpPort', 'otherHttpPorts', 'http-port', file.http_port, DEFAULT_HTTP_PORT);
   const [httpsPort, otherHttpsPorts] = pickPorts('httpsPort', 'otherHttpsPorts', 'https-port', file.https_port, DEFAULT_HTTPS_PORT);
   const workers = workersOf(pick<number | 'auto'>('workers', 'workers', undefined, 'auto'));
-  // A quarter of the sockets is reserved for upstreams, which is enough since many client connections are idle.
-  const mostly = Math.ceil(maxSocketsFor(workers, otherHttpPorts.length + otherHttpsPorts.length) * 0.75);
-  const maxConnections = pick('maxConnections', 'max-connections', file.max_connections, mostly);
+  const usualConnections = defaultMaxConnections(maxSocketsFor(workers, otherHttpPorts.length + otherHttpsPorts.length), workers);
+  const maxConnections = pick('maxConnections', 'max-connections', file.max_connections, usualConnections);
   const noAcme = pick('noAcme', 'no-acme', undefined, false);
   const email = pick<string | null>('email', 'acme-email', file.email, null);
   const values: SettingValues = {

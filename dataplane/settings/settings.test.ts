@@ -6,6 +6,7 @@ import { DEFAULT_ADMIN_SOCKET } from '../../shared/name.ts';
 import { UsageError } from '../../shared/runtime/flags.ts';
 import { FILE_GLOBALS_VARIABLE } from '../../shared/runtime/process/supervised.ts';
 import { type Globals, parseGlobals } from '../../shared/settings.ts';
+import { defaultMaxConnections } from './default-connections.ts';
 import { maxSocketsFor, parseOpenFilesLimit } from './file-descriptors.ts';
 import { DATAPLANE_FLAGS } from './flags.ts';
 import { durationText } from './setting-statuses.ts';
@@ -95,7 +96,10 @@ describe('readSettings', () => {
     });
     assert.deepEqual(
       [maxConnections, maxConnectionsPerAddress],
-      [Math.ceil(maxSocketsFor(workers) * 0.75), Math.min(maxConnections, 4_096, Math.max(256, Math.ceil(maxConnections / 4)))],
+      [
+        defaultMaxConnections(maxSocketsFor(workers), workers),
+        Math.min(maxConnections, 4_096, Math.max(256, Math.ceil(maxConnections / 4))),
+      ],
     );
     assert.equal(workers, process.platform === 'linux' ? availableParallelism() : workers);
     assert.ok(Object.values(origins).every((origin) => origin === 'default'));

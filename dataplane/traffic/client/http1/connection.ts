@@ -248,8 +248,8 @@ export class ClientConnection implements Downstream, OpenConnection {
     if (this.x !== x) return;
     this.x = null;
     x.attempt = null;
-    this.requestBody.release();
     this.tools.record(x);
+    this.requestBody.release();
   }
 
   /** Refuses a head or body that cannot be trusted. Nothing that follows it on this connection can be trusted either. */

@@ -76,8 +76,6 @@ export class Http2Stream {
   private releases = false;
   /** Whether its sender has to pause until `drained`. */
   senderPaused = false;
-  /** Whether it has to as soon as anything waits to be sent. */
-  pausesAtOnce = false;
   private drainDue = false;
   /** What has arrived and was not passed on. */
   private kept: Buffer = NOTHING;
@@ -119,7 +117,7 @@ export class Http2Stream {
     this.pieces ??= new PieceQueue();
     this.pieces.add(buffer, at, to, to - from <= COPIED);
     this.session.enqueue(this);
-    if (this.queued < HIGH_WATER && !this.pausesAtOnce) return true;
+    if (this.queued < HIGH_WATER) return true;
     this.senderPaused = true;
     return false;
   }

@@ -106,7 +106,6 @@ export class UpstreamStream implements Attempt, StreamReceiver {
     this.requestComplete = held !== null || empty;
     if (held === null && !empty) {
       this.sent = new SentBody();
-      stream.pausesAtOnce = true;
       streamBody(x);
     }
     if (held === null || empty) return;
@@ -288,7 +287,6 @@ export class UpstreamStream implements Attempt, StreamReceiver {
   private forgetSent(): void {
     this.sent?.drop();
     this.sent = null;
-    this.stream.pausesAtOnce = false;
   }
 
   private accept(): void {

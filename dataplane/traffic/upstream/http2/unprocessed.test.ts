@@ -5,6 +5,7 @@ import { CODE, FLAG, FRAME, Frames, head, SETTING, word } from '../../testing/ht
 import { h2c } from '../../testing/http2/upstream.ts';
 import { eventually, site } from '../../testing/proxy/test-proxy.ts';
 import { ok, UpstreamFixture } from '../../testing/test-upstream.ts';
+import { MAX_SENT } from './sent-body.ts';
 
 /** Status 204 (RFC 7541 appendix A). */
 const NO_CONTENT = Buffer.of(0x89);
@@ -174,7 +175,7 @@ test('a large upload is sent again if its target has not accepted more than the 
 });
 
 test('one of which more was sent than is kept is not sent again', async () => {
-  const accepted = 131_073;
+  const accepted = MAX_SENT + 1;
   using target = await FrameTargetFixture.serving(() => undefined, [SETTING.initialWindow, accepted]);
   using proxy = await h2c(target);
   const client = await proxy.connect();

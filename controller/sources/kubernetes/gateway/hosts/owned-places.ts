@@ -21,7 +21,8 @@ export function ownedPlace(one: HostPlace, name: Hostname, owner: HostOwner, rul
   const isTaken = listeners.some(isLateListener);
   const before = isTaken ? rules.otherwiseAt(place, name, isPassing, (bound) => !isLateListener(bound)) : listeners;
   // Nor does a late route that is attached to one of several listeners of the owner, of which another decided.
-  const early = (isTaken ? rules.rulesFor(name, before) : list).filter(({ route }) => !isLate(owner, route));
+  const rulesBefore = isTaken ? rules.rulesFor(name, before) : list;
+  const early = owner.other === undefined ? rulesBefore : rulesBefore.filter(({ route }) => !isLate(owner, route));
   // Those who named the host there before it was shared have no rule of others, unless its owner shares it.
   const isUsual = owner.isOfOther || owner.hasOthers || !isNamedBefore(owner, name, listeners, list);
   return { ...one, before, isUsual, isOwn: ownersAt({ place, listeners: before, list: early }, name, owner, rules) };

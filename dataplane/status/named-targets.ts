@@ -74,7 +74,8 @@ const SITE: PoolPlace = { path: null };
 function placesIn(route: RouteSpec): PoolPlace[] {
   const blocks = route.handles.flatMap((handle, index): PoolPlace[] => {
     if (ownPool(route, handle) === null) return [];
-    return [handle.path === null ? { path: null, part: `block ${index + 1}` } : { path: handle.path }];
+    // One for all that is left is the site's in effect.
+    return [handle.path === null && handle.match != null ? { path: null, part: `block ${index + 1}` } : { path: handle.path }];
   });
   const mirrors = [route, ...route.handles].flatMap((part) => part.mirrors ?? []).map((): PoolPlace => ({ path: null, part: 'mirror' }));
   const passed = (route.tls_passthrough ?? []).map((): PoolPlace => ({ path: null, part: 'tls_passthrough' }));

@@ -73,12 +73,13 @@ test('the pool of a block without a path, of a mirror, and of connections that a
   const places = (more: Partial<RouteInput>) => troubles([ONE], [TWO.address], more).map(({ path, part }) => [path, part]);
   const handles = [
     { path: '/api/*', upstreams: [ONE] },
-    { path: null, ...lost, mirrors: [lost] },
+    { path: null, match: { method: ['PUT'] }, ...lost, mirrors: [lost] },
   ];
   assert.deepEqual(places({ handles }), [
     [null, 'block 2'],
     [null, 'mirror'],
   ]);
+  assert.deepEqual(places({ handles: [{ path: null, ...lost }] }), [[null, undefined]]);
   assert.deepEqual(places({ mirrors: [lost] }), [[null, 'mirror']]);
   assert.deepEqual(places({ tls_passthrough: [lost] }), [[null, 'tls_passthrough']]);
 });

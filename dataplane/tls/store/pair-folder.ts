@@ -171,6 +171,8 @@ function readMetaText(folder: string): Parsed<string> {
  */
 export async function writePairFolder(folder: string, pair: Certificate, meta: PairMeta): Promise<void> {
   makePrivateFolder(folder);
+  // What a crash has left would say that all has been written.
+  discard(join(folder, META + NEW));
   try {
     await writePrivate(join(folder, KEY + NEW), pair.privateKey);
     await writePrivate(join(folder, CHAIN + NEW), pair.chain);
@@ -178,7 +180,7 @@ export async function writePairFolder(folder: string, pair: Certificate, meta: P
     await syncFolder(folder);
   } catch (error) {
     // The next scan would take them for a pair whose renames were interrupted.
-    for (const name of OURS) discard(join(folder, name + NEW));
+    for (const name of OURS.toReversed()) discard(join(folder, name + NEW));
     throw error;
   }
   finishWriting(folder);
@@ -190,11 +192,21 @@ export const lacksMeta = (folder: string): boolean => existsSync(join(folder, ME
 
 /**
  * Renames temporary files to their final names, also after a crash in between. The last one exists as long as there is something to rename:
- * without it, another process is still writing them, or a crash has cut that. @returns whether there were any.
+ * without it, or its end, another process is still writing them, or a crash has cut that. @returns whether there were any.
  */
 export function finishWriting(folder: string): boolean {
-  if (!existsSync(join(folder, META + NEW))) return false;
+  if (!isComplete(join(folder, META + NEW))) return false;
   const waiting = OURS.filter((name) => existsSync(join(folder, name + NEW)));
   for (const name of waiting) renameSync(join(folder, name + NEW), join(folder, name));
   return true;
+}
+
+/** Whether a file of metadata has been written to its end. On a network file system, others see it before. */
+function isComplete(path: string): boolean {
+  try {
+    return readFileSync(path, 'utf8').endsWith('}\n');
+  } catch {
+    // It is not there, or not readable now: the next scan looks again.
+    return false;
+  }
 }

@@ -62,7 +62,9 @@ export function readChange(word: Word, values: readonly Word[], rules: ChangeRul
     report.error(extra ?? replacement, `${rules.directive} ${quote(word.text)} has several values: put the value in quotes`);
     return undefined;
   }
-  if (replacement !== undefined && value.style === 'bare' && /authorization$/i.test(name) && SCHEME.test(value.text))
+  // One that is removed, or replaced by another, is meant to be found.
+  const isScheme = ({ text }: Word): boolean => text === '' || SCHEME.test(text);
+  if (replacement !== undefined && value.style === 'bare' && /authorization$/i.test(name) && isScheme(value) && !isScheme(replacement))
     return refuse(replacement, `put the whole value in quotes, or only ${quote(value.text)} if it is to be replaced`);
   const text = readValue(replacement ?? value, name, rules);
   if ('fault' in text) return refuse(replacement ?? value, text.fault);

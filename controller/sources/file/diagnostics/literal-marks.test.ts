@@ -39,7 +39,7 @@ test('so are marks of other patterns: a condition with them would match no reque
     ['@m query ?a=1', 'query "?a=1": "?" is a part of the name: delete it, or quote it'],
     ['@m path_regexp /^\\/admin/i', `path_regexp "/^\\/admin/i": ${slashes}, or quote it`],
     ['@m header_regexp User-Agent /bot/i', `header_regexp "/bot/i": ${slashes}, or quote it`],
-    ['@m not query_regexp q /bot/', `query_regexp "/bot/": ${slashes}, or quote it`],
+    ['@m not query_regexp q /bot$/', `query_regexp "/bot$/": ${slashes}, or quote it`],
   ] as const)
     assert.deepEqual(warningsFor(line, 'respond @m 403'), [`1: ${warning}`]);
   assert.deepEqual(warningsFor('handle /users/:id {', 'header X-A b', '}'), [`1: handle "/users/:id": ":id" ${variable}`]);
@@ -55,7 +55,15 @@ test('they are none in quotes, where they mean something, or in the value of an 
     ['@m query "a=1&b=2"', 'respond @m 403'],
     ['@m path "/a|/b" /wiki/Talk:Main /a(b) /x|y', 'respond @m 403'],
     ['@m path_regexp /admin/i', 'respond @m 403', '@n path_regexp ^/(a|b)/', 'respond @n 403', '@o path_regexp /a/', 'respond @o 403'],
-    ['@m header_regexp Referer https?://x/', 'respond @m 403', 'method @m GET', '@n query a=?b', 'respond @n 403'],
+    [
+      '@r header_regexp Referer /admin/',
+      'respond @r 403',
+      '@m header_regexp Referer https?://x/',
+      'respond @m 403',
+      'method @m GET',
+      '@n query a=?b',
+      'respond @n 403',
+    ],
   ])
     assert.deepEqual(warningsFor(...lines), []);
 });

@@ -126,7 +126,9 @@ test('header_up and header_down of a block change what its upstreams get and sen
     header_up Host {upstream_hostport}
     header_up -Cookie
     header_up X-Old a b
-    header_up Authorization "Bearer" Token
+    header_up Authorization Bearer Token
+    header_up Authorization Bearer ""
+    header_up Authorization "Basic" c2VjcmV0
     header_down ?Cache-Control "max-age=60"
     header_down -Server
   }
@@ -138,6 +140,8 @@ test('header_up and header_down of a block change what its upstreams get and sen
     { name: 'Cookie', value: null, upstream_only },
     { name: 'X-Old', value: 'b', op: 'replace', find: 'a', upstream_only },
     { name: 'Authorization', value: 'Token', op: 'replace', find: 'Bearer', upstream_only },
+    { name: 'Authorization', value: '', op: 'replace', find: 'Bearer', upstream_only },
+    { name: 'Authorization', value: 'c2VjcmV0', op: 'replace', find: 'Basic', upstream_only },
   ]);
   assert.deepEqual(route?.headers, [
     { name: 'Cache-Control', value: 'max-age=60', op: 'default', upstream_only },

@@ -72,7 +72,7 @@ const isGuarded = (draft: SiteDraft): boolean => {
 
 /** Whether a path is handled by an unrestricted block. A site may have thousands of blocks, and guard each. */
 function openPaths(site: SiteDraft, sourceWords: SourceWords): (path: string) => boolean {
-  const { redirects = [], upstreams = [], respond } = site.members;
+  const { redirects = [], upstreams = [], respond, file_server: files } = site.members;
   if (asks(site)) return () => false;
   const answered = new FirstCovering<true>();
   for (const spec of redirects) if (!spec.match) answered.add(spec.from, true);
@@ -84,6 +84,6 @@ function openPaths(site: SiteDraft, sourceWords: SourceWords): (path: string) =>
     if (answered.find(path) === true) return false;
     const block = blocks.find(path);
     if (block !== undefined) return !isGuarded(block) && (block.members.redirects ?? []).length === 0;
-    return upstreams.length > 0 || respond != null;
+    return upstreams.length > 0 || files != null || (respond != null && !isRefusal(respond));
   };
 }

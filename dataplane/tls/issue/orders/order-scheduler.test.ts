@@ -128,6 +128,25 @@ describe('a wanted name', () => {
     );
   });
 
+  test('that waits for its order when the certificate of a wildcard is back is not ordered', async () => {
+    const scene = new Scene();
+    const names = Array.from({ length: 100 }, (_, nth) => `h${nth}.a.test`);
+    const provide = () => {
+      for (const name of [...names, '*.a.test']) scene.hold(name, 90, { automatic: false });
+    };
+    provide();
+    scene.issuer.setNames(names);
+    scene.held.clear();
+    scene.issuer.certificateChanged('*.a.test');
+    const begun = scene.orders.length;
+    assert.ok(begun > 0 && begun < names.length);
+    provide();
+    scene.issuer.certificateChanged('*.a.test');
+    for (const { settle } of scene.orders) settle();
+    await turn();
+    assert.deepEqual([scene.orders.length, scene.uncertified], [begun, []]);
+  });
+
   test('is ordered once, however often it is requested', () => {
     const scene = new Scene();
     scene.issuer.setNames(['a.test']);

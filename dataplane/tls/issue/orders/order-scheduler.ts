@@ -192,7 +192,13 @@ export class OrderScheduler {
     const { clock } = this.tools;
     const held = this.tools.current(name);
     if (held !== null) this.forgetOvercome(name, held);
-    if (held !== null && !held.automatic) return;
+    if (held !== null && !held.automatic) {
+      // A wildcard's may be back before the orders of the names below it have begun.
+      this.queue.delete(name);
+      this.requested.delete(name);
+      this.setUncertified(name, false);
+      return;
+    }
     const due = Math.max(held === null ? 0 : this.renewalOf(name, held), this.nextTryOf(name));
     const wait = due - clock.now();
     // After a failure, or behind others, it may be in the queue for hours: no handshake waits before its next order is placed.

@@ -92,6 +92,8 @@ function onNetwork(container: Container, port: number, named: string | null, whe
   const usable = named === null ? wanted.filter((one) => !isRoutingMesh(one)) : wanted;
   const shared = usable.filter(({ id }) => where.addresses === 'container' || where.reach.kind !== 'networks' || where.reach.ids.has(id));
   const chosen = shared.find(({ name }) => name === where.network) ?? shared[0];
+  if (usable.length === 0)
+    return nowhere('it is only on the network of the routing mesh, which does not carry its requests', 'connect it to another network');
   if (!chosen) return notShared(container, where);
   return { address: socketAddress(chosen.ipv4 ?? chosen.ipv6 ?? '', port), reason: reasonFor(chosen, named, where) };
 }

@@ -6,7 +6,7 @@ import { type Parsed, refused } from '../../../../shared/values/parsed.ts';
 import { MAX_PEM } from '../../../../shared/wire/apply.ts';
 import type { SourceCertificate } from '../../source.ts';
 import { coveringNames } from '../gateway/hosts/hostnames.ts';
-import { isOlder, type Meta } from '../objects/meta.ts';
+import { isOlder, isOlderForeign, type Meta } from '../objects/meta.ts';
 import type { TlsSecret } from '../objects/secret.ts';
 
 /** The maximum number of names in a line; more are split into several. */
@@ -116,7 +116,7 @@ function freeNames(owners: ReadonlyMap<string, Meta>): (secret: string, name: st
     const isFree = under.every(([, one]) => isOwn(one) || !isBefore(one)) && !(isForeign && isBefore(owner));
     if (isFree && !isForeign) return [name];
     // Hosts that had it keep it below the wildcard of a younger object.
-    const hadIt = (meta: Meta): boolean => isFree && isForeign && isOlder({ meta }, { meta: owner });
+    const hadIt = (meta: Meta): boolean => isFree && isForeign && isOlderForeign({ meta }, { meta: owner });
     return under.flatMap(([host, one]) => (isOwn(one) || hadIt(one) ? [host] : []));
   };
 }

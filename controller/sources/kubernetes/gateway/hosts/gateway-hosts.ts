@@ -74,7 +74,8 @@ export function gatewayHost(
   const ownFirst = (some: readonly BoundListener[]) => [...new Set(some)].sort((a, b) => Number(owner.isOwn(b)) - Number(owner.isOwn(a)));
   const listeners = ownFirst([...served, ...over].flatMap((one) => one.listeners));
   // What a late listener has taken over still decides about the certificate, if it has one.
-  const early = owned.flatMap(({ before }) => before);
+  const refusing = new Set(conflicting);
+  const early = served.flatMap(({ before }) => before).filter((bound) => !refusing.has(bound));
   const certifying = early.some(({ secrets }) => secrets.length > 0)
     ? ownFirst([...early, ...over.flatMap((one) => one.listeners)])
     : listeners;

@@ -26,7 +26,7 @@ export type HostOwner = {
   readonly isDeciding: IsOwn;
   /** The listeners of the namespace of its oldest route, and those to which that has attached routes that name it; null if none is accepted. */
   readonly isOfRoute: IsOwn | null;
-  /** The namespaces of the owner. */
+  /** The namespaces of the owner, and of routes that named the host before any object of another kind. */
   readonly namespaces: ReadonlySet<string>;
   /** Whether these also have objects of other kinds for the host, although the oldest one may be of another namespace. */
   readonly hasOthers: boolean;
@@ -51,7 +51,15 @@ export function hostOwner(
   const isOfRoute = ofRoute === undefined ? null : listenersOf(ofRoute, name, rules, covered);
   const owner = isOfOther ? ownedByOther(other.meta, name, rules, named) : ownedByGateways(name, rules, named, deciding);
   const https = [...owner.namespaces].flatMap((namespace) => other?.https.get(namespace) ?? []);
-  return { ...owner, other, isOfRoute, hasOthers: https.length > 0, hasHttps: https.includes(true) };
+  const namespaces = new Set([...owner.namespaces, ...namingBefore(other, named)]);
+  return { ...owner, namespaces, other, isOfRoute, hasOthers: https.length > 0, hasHttps: https.includes(true) };
+}
+
+/** The namespaces of routes that named a host before any object of another kind: they are not late with listeners of their own. */
+function namingBefore(other: OtherOwner | undefined, places: readonly HostPlace[]): string[] {
+  if (other === undefined) return [];
+  const naming = places.flatMap(({ list }) => list.filter(({ rank, isRefused }) => rank === 0 && !isRefused));
+  return naming.filter(({ route }) => isOlder(route, other)).map(({ route }) => route.meta.namespace);
 }
 
 /** Whether the oldest object of another kind is older than every listener and route of Gateways that names the host. */

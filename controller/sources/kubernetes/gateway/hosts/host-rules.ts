@@ -1,7 +1,7 @@
 import { DEFAULT_HTTPS_PORT } from '../../../../../shared/settings.ts';
 import { wildcardOf } from '../../../../../shared/values/host.ts';
 import type { HttpMatch, HttpRoute, HttpRule } from '../../objects/http-route.ts';
-import { byAge, isOlderForeign, type Meta, oldestOf } from '../../objects/meta.ts';
+import { byAge, isOlder, isOlderForeign, type Meta, oldestOf } from '../../objects/meta.ts';
 import { isSameList } from '../../routes/same-list.ts';
 import type { Attachment } from '../attachments.ts';
 import type { BoundListener } from '../listeners.ts';
@@ -129,10 +129,14 @@ export class HostRules {
     if (covering === undefined) return [];
     const most = byName.get(covering);
     // One that has lost a host to a more specific listener does not get it back by one that is still more specific.
+    const youngest = most?.map(({ owner }) => owner).reduce((one, other) => (isOlder(one, other) ? other : one));
     const moreThan = new Map<Hostname, readonly BoundListener[]>();
     const rivalsOf = ({ listener: { hostname } }: BoundListener): readonly BoundListener[] => {
       if (most === undefined) return passing?.get(covering) ?? [];
-      const known = moreThan.get(hostname) ?? names.slice(0, names.indexOf(hostname)).flatMap((one) => byName.get(one) ?? []);
+      const isCounted = (one: Hostname, { owner }: BoundListener) => one === covering || youngest === undefined || isOlder(owner, youngest);
+      const known =
+        moreThan.get(hostname) ??
+        names.slice(0, names.indexOf(hostname)).flatMap((one) => (byName.get(one) ?? []).filter((rival) => isCounted(one, rival)));
       moreThan.set(hostname, known);
       return known;
     };

@@ -1,0 +1,47 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { translate } from '../../routes/translate.ts';
+import { gateway, ingress, route, type Sample, seenAt, worldOf } from '../../testing/shared-world.ts';
+
+/** Who answers requests of a.test on port 443, and whose certificate is presented. Objects are oldest first. */
+function secured(...objects: readonly Sample[]): string {
+  const { answer, presents } = seenAt(translate(worldOf(objects)), 'a.test', 443);
+  return `${answer} by ${presents}`;
+}
+
+test('the owner of a host keeps its requests from a younger Ingress of others when it adds a listener of its own', () => {
+  for (const over of ['*.test', '*']) {
+    const before = [gateway('infra/g', [`HTTP:80 ${over}`, `HTTPS:443 ${over}`]), route('httpRoutes', 'shop/r', 'a.test', 'infra/g')];
+    const shared = [...before, ingress('odd/web', 'a.test'), gateway('shop/g2', ['HTTPS:443 a.test'])];
+    assert.equal(secured(...shared), 'shop a.test by shop');
+    assert.equal(secured(...shared, route('httpRoutes', 'shop/r2', 'a.test', 'shop/g2')), 'shop a.test by shop');
+  }
+});
+
+test('a host that was kept from a listener of others stays so when a wildcard is added above it', () => {
+  const before = [
+    gateway('infra/h', ['HTTP:80 *', 'HTTPS:443 *']),
+    route('httpRoutes', 'shop/r', 'a.test', 'infra/h'),
+    gateway('odd/k', ['HTTPS:443 a.test']),
+    route('httpRoutes', 'odd/rk', 'a.test', 'odd/k'),
+  ];
+  assert.match(secured(...before), /^shop a\.test by /);
+  assert.match(secured(...before, gateway('infra/w', ['HTTPS:443 *.test'])), /^shop a\.test by /);
+});
+
+test('a certificate of a namespace for a wildcard is presented for its own older host, instead of that of others for every host', () => {
+  const before = [ingress('infra/all', '*', 'tls'), ingress('shop/web', 'a.test')];
+  assert.equal(secured(...before, ingress('shop/wild', '*.test', 'tls')), 'shop a.test by shop');
+  assert.equal(secured(...before, gateway('shop/g', ['HTTPS:443 *.test'])), 'shop a.test by shop');
+});
+
+test('the certificate of a listener that does not serve the host is not presented', () => {
+  const before = [
+    gateway('infra/p', ['HTTP:80 *.test']),
+    route('httpRoutes', 'shop/r', 'a.test', 'infra/p'),
+    gateway('shop/g', ['HTTPS:443 a.test']),
+    route('httpRoutes', 'shop/s', 'a.test', 'shop/g'),
+  ];
+  assert.equal(secured(...before), 'shop a.test by shop');
+  assert.equal(secured(...before, gateway('infra/q', ['HTTPS:443 a.test'], 'always')), 'shop a.test by shop');
+});

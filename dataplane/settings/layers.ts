@@ -145,7 +145,7 @@ export function mergeLayers(given: ReadonlyMap<string, FlagValue>, file: Globals
       'maxConnectionsPerAddress',
       'max-connections-per-address',
       file.max_connections_per_address,
-      defaultPerAddress(maxConnections),
+      defaultPerAddress(maxConnections, maxConnections === usualConnections),
     ),
     logLevel: pick<LogLevel>('logLevel', 'log-level', undefined, 'info'),
     accessLog: pick<string | null>('accessLog', 'access-log', undefined, null),
@@ -179,9 +179,11 @@ export function mergeLayers(given: ReadonlyMap<string, FlagValue>, file: Globals
 const MAX_DEFAULT_PER_ADDRESS = 4_096;
 const MIN_DEFAULT_PER_ADDRESS = 256;
 
-/** The default limit per address. */
-const defaultPerAddress = (all: number): number =>
-  Math.min(all, MAX_DEFAULT_PER_ADDRESS, Math.max(MIN_DEFAULT_PER_ADDRESS, Math.ceil(all / 4)));
+/** The default limit per address. `isDefault`: nobody has chosen how many there may be in all, which may be few for want of memory. */
+function defaultPerAddress(all: number, isDefault: boolean): number {
+  const least = isDefault ? Math.min(MIN_DEFAULT_PER_ADDRESS, Math.ceil(all / 2)) : MIN_DEFAULT_PER_ADDRESS;
+  return Math.min(all, MAX_DEFAULT_PER_ADDRESS, Math.max(least, Math.ceil(all / 4)));
+}
 
 const socketOf = (given: string | boolean): string | null => (given === true ? DEFAULT_ADMIN_SOCKET : given === false ? null : given);
 

@@ -98,7 +98,7 @@ describe('readSettings', () => {
       [maxConnections, maxConnectionsPerAddress],
       [
         defaultMaxConnections(maxSocketsFor(workers), workers),
-        Math.min(maxConnections, 4_096, Math.max(256, Math.ceil(maxConnections / 4))),
+        Math.min(maxConnections, 4_096, Math.max(Math.min(256, Math.ceil(maxConnections / 2)), Math.ceil(maxConnections / 4))),
       ],
     );
     assert.equal(workers, process.platform === 'linux' ? availableParallelism() : workers);

@@ -1,4 +1,6 @@
 const NOTHING = Buffer.alloc(0);
+/** As much is taken for the pieces of a longer body (bytes), and then twice as much each time: what was announced may never come. */
+const MIN_ROOM = 1_024;
 
 /** A small body that is buffered whole. Its pieces are merged: kept one by one, each would cost about a hundred bytes of overhead. */
 export class HeldBody {
@@ -20,7 +22,7 @@ export class HeldBody {
     }
     const length = bytes.length + piece.length;
     if (length > this.room.length) {
-      this.room = Buffer.allocUnsafeSlow(Math.max(length, this.length));
+      this.room = Buffer.allocUnsafeSlow(Math.max(length, Math.min(this.length, Math.max(MIN_ROOM, length * 2))));
       bytes.copy(this.room);
     }
     piece.copy(this.room, bytes.length);

@@ -10,11 +10,16 @@ export function passBody(x: Exchange, buffer: Buffer, from: number, to: number):
   return x.attempt === null || x.attempt.body(buffer, from, to);
 }
 
-/** Streams the body of a request to its attempt: first what another one has got of it in vain. */
-export function streamBody(x: Exchange): void {
+/** Passes to the attempt what another one has got of a body in vain. @returns false when the rest should wait. */
+export function passStart(x: Exchange): boolean {
   const { attempt, bodyStart } = x;
   x.bodyStart = null;
-  if (bodyStart !== null) attempt?.body(bodyStart, 0, bodyStart.length);
+  return bodyStart === null || attempt === null || attempt.body(bodyStart, 0, bodyStart.length);
+}
+
+/** Streams the body of a request to its attempt: first what another one has got of it in vain. */
+export function streamBody(x: Exchange): void {
+  passStart(x);
   x.client.streamBody(x);
 }
 

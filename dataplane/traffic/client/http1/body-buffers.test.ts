@@ -4,6 +4,17 @@ import { ReadBuffer } from '../../io/read-buffer.ts';
 import { sampleExchange } from '../../testing/samples/sample-exchange.ts';
 import { RequestBody } from './request-body.ts';
 
+test('a body whose beginning has been sent is not held, or the rest would be taken for all of it', () => {
+  const body = new RequestBody({ pause: () => undefined, discarded: () => undefined });
+  const x = sampleExchange({ method: 'POST', target: '/', kept: '', length: 50_000, chunked: false });
+  body.begin(x);
+  x.bodyStart = Buffer.alloc(20_000);
+  assert.equal(
+    body.hold(x, () => undefined),
+    false,
+  );
+});
+
 test('a slow sender has no buffer of its own, and one that fills its reads has', () => {
   const body = new RequestBody({ pause: () => undefined, discarded: () => undefined });
   const x = sampleExchange({ method: 'POST', target: '/', kept: '', length: 65_000, chunked: false });

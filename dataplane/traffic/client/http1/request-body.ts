@@ -128,13 +128,14 @@ export class RequestBody implements ChunkSink {
   bodyPiece(buffer: Buffer, from: number, to: number): void {
     if (this.mode === MODE.hold) this.held?.add(buffer.subarray(from, to));
     else if (this.mode === MODE.stream) {
-      if (this.x !== null && !passBody(this.x, buffer, from, to)) this.tools.pause();
+      // After the last piece, another attempt may never ask for more, and the client's end would not be noticed.
+      if (this.x !== null && !passBody(this.x, buffer, from, to) && this.remaining !== 0) this.tools.pause();
     } else this.tools.discarded(to - from);
   }
 
-  /** Buffers a small body whole before `then`; @returns false, and does nothing, if it has to stream. */
+  /** Buffers a small body whole before `then`; @returns false, and does nothing, if it has to stream, or has begun to. */
   hold(x: Exchange, then: (x: Exchange) => void): boolean {
-    if (!this.waits || x.bodyLength === CHUNKED || x.bodyLength > HOLD_BYTES || x.expectsContinue) return false;
+    if (x.bodyStart !== null || !this.waits || x.bodyLength === CHUNKED || x.bodyLength > HOLD_BYTES || x.expectsContinue) return false;
     this.share ??= new HeldShare();
     if (!this.share.reserve(x.bodyLength)) return false;
     this.mode = MODE.hold;

@@ -107,7 +107,7 @@ export class ClientStream implements Downstream, StreamReceiver {
   // Receiving.
 
   bufferBody(x: Exchange, then: (x: Exchange) => void): void {
-    if (this.inputEnded || x.bodyLength < 0 || x.bodyLength > HOLD_BYTES || x.expectsContinue) return then(x);
+    if (this.inputEnded || x.bodyStart !== null || x.bodyLength < 0 || x.bodyLength > HOLD_BYTES || x.expectsContinue) return then(x);
     this.held = new HeldBody(x.bodyLength);
     this.whenHeld = then;
     this.listen();

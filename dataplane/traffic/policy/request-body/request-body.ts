@@ -12,9 +12,11 @@ function limitOf(max: number): Policy {
   return {
     name: 'request_body',
     decide(x) {
-      if (x.bodyLength > max) return tooLarge;
+      // What another target has got counts, too: it is sent again.
+      const begun = x.bodyStart?.length ?? 0;
+      if (Math.max(x.bodyLength, begun) > max) return tooLarge;
       // A body of unknown length is counted while it is forwarded.
-      if (x.bodyLength < 0) x.bodyLimit = { left: max, tooLarge };
+      if (x.bodyLength < 0) x.bodyLimit = { left: max - begun, tooLarge };
       return null;
     },
     explain: (x) => (x.bodyLength > max ? answers(`413: ${tooLarge.reason}`) : passes(`bodies of up to ${max} bytes are accepted`)),

@@ -39,6 +39,17 @@ test('bodies that were sent are kept up to a limit for all of them together, unt
   assert.equal(next.whole.toString(), 'x');
 });
 
+test('short pieces of a long body are copied a few times, not with each further one', (t) => {
+  const one = new SentBody();
+  t.after(() => one.drop());
+  const rooms = new Set<ArrayBufferLike>();
+  for (let at = 0; at + 100 <= MAX_SENT; at += 100) {
+    assert.ok(one.add(Buffer.from(body.subarray(at, at + 100))));
+    rooms.add(one.whole.buffer);
+  }
+  assert.ok(rooms.size < 12, `${rooms.size} buffers`);
+});
+
 test('small bodies take no more of it than the memory that they occupy', (t) => {
   const kept = Array.from({ length: 4_000 }, () => new SentBody());
   t.after(() => {

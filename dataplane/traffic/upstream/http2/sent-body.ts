@@ -37,7 +37,7 @@ export class SentBody {
       this.gathers = false;
       return this.count(this.counted + byteLength);
     }
-    this.gathering ??= new AppendBuffer();
+    this.gathering ??= new AppendBuffer(MAX_SENT);
     const last = this.gathers ? (pieces.pop() ?? NOTHING) : NOTHING;
     const gathered = this.gathering.join(last, piece);
     pieces.push(gathered);

@@ -11,7 +11,7 @@ import { isGrpc, isPastDeadline } from '../../exchange/grpc.ts';
 import { attemptFailed } from '../../exchange/later.ts';
 import { type Limits, MAX_INTERIM } from '../../exchange/limits.ts';
 import { abortAnswer, endAnswer, flushAnswer, relayBody, relayHead, relayInterim } from '../../exchange/relay.ts';
-import { streamBody } from '../../exchange/request-body.ts';
+import { passStart } from '../../exchange/request-body.ts';
 import { failedMidResponse, retriesElsewhere } from '../health/verdict.ts';
 import { mayRetry } from '../retry/retry.ts';
 import type { Endpoint } from '../target/endpoint.ts';
@@ -73,6 +73,8 @@ export class UpstreamStream implements Attempt, StreamReceiver {
   private requestComplete = false;
   /** What has been sent of a body that was not held; null if it can't be sent again. */
   private sent: SentBody | null = null;
+  /** Whether the rest of a body waits until its beginning has been sent again. */
+  private restWaits = false;
   private isAccepted = false;
   private interim = 0;
   /** When a slow client has read the last bytes that were passed on, in ms on the monotonic clock. */
@@ -106,7 +108,9 @@ export class UpstreamStream implements Attempt, StreamReceiver {
     this.requestComplete = held !== null || empty;
     if (held === null && !empty) {
       this.sent = new SentBody();
-      streamBody(x);
+      // More would be forgotten as too much, and could not be sent again.
+      if (passStart(x)) x.client.streamBody(x);
+      else this.restWaits = true;
     }
     if (held === null || empty) return;
     stream.write(held, 0, held.length);
@@ -134,7 +138,11 @@ export class UpstreamStream implements Attempt, StreamReceiver {
   }
 
   drained(): void {
-    this.x?.client.resumeBody();
+    const { x, restWaits } = this;
+    if (x === null) return;
+    this.restWaits = false;
+    if (restWaits) x.client.streamBody(x);
+    else x.client.resumeBody();
   }
 
   resume(): void {

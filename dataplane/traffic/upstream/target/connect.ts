@@ -7,8 +7,14 @@ import { guarded } from '../../exchange/faults.ts';
 import { probeTarget } from '../../io/probes.ts';
 import type { Endpoint } from './endpoint.ts';
 
-/** The shortest time that an address can get (ms): more than a round trip to another continent takes. Beyond that, not all are tried. */
+/**
+ * The shortest time that an address gets (ms), or a third of what is left if that is less: more than a round trip to another continent takes.
+ * Beyond that, not all are tried.
+ */
 const MIN_ATTEMPT_MS = 300;
+const MOST_ATTEMPTS = 3;
+/** However little is left (ms). */
+const LEAST_MS = 10;
 
 export type ConnectOptions = {
   /** The protocol offered over TLS (ALPN, RFC 7301). */
@@ -41,7 +47,7 @@ function destinationOf({ path, host, port }: Endpoint, { addresses, connectMs }:
   const found = addresses.map((address) => ({ address, family: isIP(address) }));
   const lookup: LookupFunction = (_host, _options, then) => process.nextTick(then, null, found);
   // Each gets the same share of the time. The next connection begins with the next one.
-  const shareMs = Math.max(MIN_ATTEMPT_MS, Math.floor(connectMs / found.length));
+  const shareMs = Math.max(LEAST_MS, Math.min(MIN_ATTEMPT_MS, Math.floor(connectMs / MOST_ATTEMPTS)), Math.floor(connectMs / found.length));
   return { host, port, lookup, autoSelectFamily: true, autoSelectFamilyAttemptTimeout: shareMs };
 }
 

@@ -36,6 +36,7 @@ test('so are marks of other patterns: a condition with them would match no reque
     ['@m path /users/:id/edit', `path "/users/:id/edit": ":id" ${variable}`],
     ['@m path /users/{id}', `path "/users/{id}": "{id}" ${variable}`],
     ['@m method PUT|DELETE', 'method "PUT|DELETE": "|" is a part of the name: write a space between methods, or quote it'],
+    ['@m method put', 'method "put": methods differ in letter case: write PUT, or quote it'],
     ['@m query ?a=1', 'query "?a=1": "?" is a part of the name: delete it, or quote it'],
     ['@m path_regexp /^\\/admin/i', `path_regexp "/^\\/admin/i": ${slashes}, or quote it`],
     ['@m header_regexp User-Agent /bot/i', `header_regexp "/bot/i": ${slashes}, or quote it`],

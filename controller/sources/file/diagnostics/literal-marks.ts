@@ -51,7 +51,10 @@ function checkPaths(args: readonly Word[], warn: Warn): void {
 }
 
 function checkMethods(args: readonly Word[], warn: Warn): void {
-  for (const word of args) if (word.text.includes('|')) warn(word, '"|" is a part of the name: write a space between methods');
+  for (const word of args) {
+    if (word.text.includes('|')) warn(word, '"|" is a part of the name: write a space between methods');
+    if (/[a-z]/.test(word.text)) warn(word, `methods differ in letter case: write ${word.text.toUpperCase()}`);
+  }
 }
 
 /** As in JavaScript, where slashes enclose an expression. */

@@ -314,7 +314,14 @@ const CERTIFICATES = {
 
 function certificateAlert({ kind, domain, message }: CertificateTrouble): Alert {
   const [severity, action] = CERTIFICATES[kind];
-  return alert(severity, kind, domain ?? 'certificates', message, action.replace('{domain}', inShell(domain ?? 'NAME')), { domain });
+  return alert(
+    severity,
+    kind,
+    domain ?? 'certificates',
+    message,
+    action.replace('{domain}', () => inShell(domain ?? 'NAME')),
+    { domain },
+  );
 }
 
 const historyAlert = (reason: string): Alert =>

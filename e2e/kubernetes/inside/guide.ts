@@ -121,7 +121,8 @@ test('the guide can be followed from its first command to its last', { skip }, a
   const outputs = new Map<string, string>();
   for (const step of steps) {
     // The chart replaces the manifests.
-    if (step.text.startsWith('helm install')) await run('kubectl', ['delete', '-k', 'deploy/kubernetes/gateway', '--timeout=120s']);
+    if (step.text.startsWith('helm install'))
+      await run('kubectl', ['delete', '-k', 'deploy/kubernetes/gateway', '--timeout=120s', '--ignore-not-found']);
     outputs.set(step.text, await follow(step));
     if (step.text.startsWith('helm upgrade')) await run('kubectl', ['-n', 'sluice', 'rollout', 'status', 'deployment/sluice']);
     if (step.section === 'What is served') for (const host of ['www', 'api']) await curl(`http://${host}.hello.example/`);

@@ -147,6 +147,8 @@ export class ClientConnection implements Downstream, OpenConnection {
     const used = this.requestBody.feed(buffer);
     this.intake.spend(this.requestBody.framing);
     if (this.requestBody.fault !== null) return this.refuse(this.requestBody.fault);
+    // Another attempt may never ask for more, and the end of the client would not be noticed.
+    if (!this.requestBody.open && this.intake.heldBack) this.resumeBody();
     this.deadline = this.requestBody.open || this.x === null ? UNSET : NEVER;
     return used;
   }
@@ -322,9 +324,7 @@ export class ClientConnection implements Downstream, OpenConnection {
     this.blocked = false;
     this.deadline = this.x !== null && !this.requestBody.open ? NEVER : UNSET;
     if (this.x !== null) resumeAnswer(this.x);
-    if (this.x !== null || this.pending === null) return;
-    this.intake.readOn();
-    this.process();
+    if (this.x === null && this.pending !== null) this.continueReading();
   }
 
   /** The client has ended its side; it may still be reading. */
@@ -377,8 +377,8 @@ export class ClientConnection implements Downstream, OpenConnection {
     const { x } = this;
     if (this.socket.hasBacklog || this.wire.isLost(now, this.inputEnded, this.tunnelFrom >= 0)) return this.socket.destroy();
     if (x !== null && this.requestBody.tooSlow(now, this.intake.heldBack)) return this.giveUp(408, TOO_SLOW);
-    // A client that is receiving a response is not idle, however long the rest of its body takes.
-    if (x !== null && x.bytesSent !== this.sentBefore && this.requestBody.open && !this.requestBody.waits && !this.blocked) {
+    // A client is not idle if its body waits for a target, or while it receives a response, however long the rest of its body takes.
+    if (x !== null && this.requestBody.open && !this.blocked && (this.requestBody.waits || x.bytesSent !== this.sentBefore)) {
       this.sentBefore = x.bytesSent;
       this.deadline = UNSET;
     }

@@ -128,8 +128,7 @@ export class RequestBody implements ChunkSink {
   bodyPiece(buffer: Buffer, from: number, to: number): void {
     if (this.mode === MODE.hold) this.held?.add(buffer.subarray(from, to));
     else if (this.mode === MODE.stream) {
-      // After the last piece, another attempt may never ask for more, and the client's end would not be noticed.
-      if (this.x !== null && !passBody(this.x, buffer, from, to) && this.remaining !== 0) this.tools.pause();
+      if (this.x !== null && !passBody(this.x, buffer, from, to)) this.tools.pause();
     } else this.tools.discarded(to - from);
   }
 

@@ -13,7 +13,7 @@ function limitOf(max: number): Policy {
     name: 'request_body',
     decide(x) {
       // What another target has got counts, too: it is sent again.
-      const begun = x.bodyStart?.length ?? 0;
+      const begun = (x.bodyStart ?? x.held)?.length ?? 0;
       if (Math.max(x.bodyLength, begun) > max) return tooLarge;
       // A body of unknown length is counted while it is forwarded.
       if (x.bodyLength < 0) x.bodyLimit = { left: max - begun, tooLarge };

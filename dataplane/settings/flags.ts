@@ -307,7 +307,7 @@ export const DATAPLANE_FLAGS: readonly Flag[] = [
     name: 'max-connections-per-address',
     placeholder: 'N',
     help: 'maximum number of open connections per client address or IPv6 /64; trusted proxies are exempt',
-    default: 'a quarter of the maximum, between 256 and 4096',
+    default: 'a quarter of the maximum, at least 256, or half of a default below 512, and at most 4096',
     parse: parseConnections,
   },
   { name: 'log-level', placeholder: LOG_LEVELS.join('|'), help: 'minimum level to log', default: 'info', parse: parseLogLevel },

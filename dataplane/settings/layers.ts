@@ -145,7 +145,7 @@ export function mergeLayers(given: ReadonlyMap<string, FlagValue>, file: Globals
       'maxConnectionsPerAddress',
       'max-connections-per-address',
       file.max_connections_per_address,
-      defaultPerAddress(maxConnections, maxConnections === usualConnections),
+      defaultPerAddress(maxConnections, origins.maxConnections === 'default'),
     ),
     logLevel: pick<LogLevel>('logLevel', 'log-level', undefined, 'info'),
     accessLog: pick<string | null>('accessLog', 'access-log', undefined, null),

@@ -72,15 +72,19 @@ const SITE: PoolPlace = { path: null };
 
 /** The places of the pools that `poolsIn` lists, in its order. */
 function placesIn(route: RouteSpec): PoolPlace[] {
+  // The first block for all that is left is the site's in effect, if that has no targets of its own.
+  const rest = route.upstreams.length > 0 ? -1 : route.handles.findIndex(isForAll);
   const blocks = route.handles.flatMap((handle, index): PoolPlace[] => {
     if (ownPool(route, handle) === null) return [];
-    // One for all that is left is the site's in effect.
-    return [handle.path === null && handle.match != null ? { path: null, part: `block ${index + 1}` } : { path: handle.path }];
+    if (index === rest) return [SITE];
+    return [handle.path === null ? { path: null, part: `block ${index + 1}` } : { path: handle.path }];
   });
   const mirrors = [route, ...route.handles].flatMap((part) => part.mirrors ?? []).map((): PoolPlace => ({ path: null, part: 'mirror' }));
   const passed = (route.tls_passthrough ?? []).map((): PoolPlace => ({ path: null, part: 'tls_passthrough' }));
   return [SITE, ...blocks, ...mirrors, ...passed];
 }
+
+const isForAll = ({ path, match }: RouteSpec['handles'][number]): boolean => (path === null || path === '/*') && match == null;
 
 /** Every target used by a route, by its name. */
 export function indexTargets(routes: readonly OwnedRoute[]): TargetIndex {

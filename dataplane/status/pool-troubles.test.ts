@@ -79,7 +79,23 @@ test('the pool of a block without a path, of a mirror, and of connections that a
     [null, 'block 2'],
     [null, 'mirror'],
   ]);
-  assert.deepEqual(places({ handles: [{ path: null, ...lost }] }), [[null, undefined]]);
+  for (const path of [null, '/*']) {
+    const all = { path, ...lost };
+    assert.deepEqual(
+      troubles([], [TWO.address], { handles: [all] }).map(({ path: of, part }) => [of, part]),
+      [[null, undefined]],
+    );
+    assert.deepEqual(
+      troubles([], [TWO.address], {
+        handles: [
+          { path: null, upstreams: [ONE] },
+          { path: null, ...lost },
+        ],
+      })[0]?.part,
+      'block 2',
+    );
+  }
+  assert.deepEqual(places({ handles: [{ path: null, ...lost }] }), [[null, 'block 1']]);
   assert.deepEqual(places({ mirrors: [lost] }), [[null, 'mirror']]);
   assert.deepEqual(places({ tls_passthrough: [lost] }), [[null, 'tls_passthrough']]);
 });

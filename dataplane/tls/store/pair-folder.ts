@@ -183,7 +183,7 @@ export async function writePairFolder(folder: string, pair: Certificate, meta: P
     for (const name of OURS.toReversed()) discard(join(folder, name + NEW));
     throw error;
   }
-  finishWriting(folder);
+  renameWritten(folder);
   await syncFolder(folder);
 }
 
@@ -196,9 +196,14 @@ export const lacksMeta = (folder: string): boolean => existsSync(join(folder, ME
  */
 export function finishWriting(folder: string): boolean {
   if (!isComplete(join(folder, META + NEW))) return false;
+  renameWritten(folder);
+  return true;
+}
+
+/** Another process may already have renamed some. */
+function renameWritten(folder: string): void {
   const waiting = OURS.filter((name) => existsSync(join(folder, name + NEW)));
   for (const name of waiting) renameSync(join(folder, name + NEW), join(folder, name));
-  return true;
 }
 
 /** Whether a file of metadata has been written to its end. On a network file system, others see it before. */

@@ -57,6 +57,8 @@ test('they are none in quotes, where they mean something, or in the value of an 
     ['@m path "/a|/b" /wiki/Talk:Main /a(b) /x|y', 'respond @m 403'],
     ['@m path_regexp /admin/i', 'respond @m 403', '@n path_regexp ^/(a|b)/', 'respond @n 403', '@o path_regexp /a/', 'respond @o 403'],
     [
+      '@i header_regexp Referer /static/img',
+      'respond @i 403',
       '@r header_regexp Referer /admin/',
       'respond @r 403',
       '@m header_regexp Referer https?://x/',

@@ -60,7 +60,10 @@ function checkMethods(args: readonly Word[], warn: Warn): void {
 /** As in JavaScript, where slashes enclose an expression. */
 function checkExpression(args: readonly Word[], warn: Warn): void {
   const expression = args.at(-1);
-  if (expression && (/^\/\^/.test(expression.text) || (args.length > 1 && /^\/.*(?:\$\/|\/[gimsuy]+)$/.test(expression.text))))
+  if (
+    expression &&
+    (/^\/\^/.test(expression.text) || (args.length > 1 && /^\/.*(?:\$\/|\/(?:[gimsuy]|gi|ig|im|mi|gm|is|iu))$/.test(expression.text)))
+  )
     warn(
       expression,
       'the slashes around it are a part of the expression: delete them, and write (?i) at its start if case does not matter',

@@ -30,9 +30,10 @@ export function routeOfHost(claims: readonly [PathClaim, ...PathClaim[]], https:
   const sorted = [...claims].sort((a, b) => rank(a) - rank(b) || lengthOf(b) - lengthOf(a) || (pathOf(a) < pathOf(b) ? -1 : 1));
   const [first] = claims;
   const isOneSite = claims.every(({ owner }) => owner.meta.uid === first.owner.meta.uid);
-  // If there are both `/` and a default backend, `/` is for the requests that the other blocks leave.
+  // If there are both `/` and a default backend, `/` is for the requests that the other blocks leave, and the default backend gets none.
   const everything = isOneSite ? (sorted.find(isRoot) ?? sorted.find(({ path }) => path.kind === 'default')) : undefined;
-  const handles = sorted.filter((claim) => claim !== everything).map((claim) => handleOf(claim, isOneSite));
+  const blocks = everything === undefined ? sorted : sorted.filter((claim) => claim !== everything && claim.path.kind !== 'default');
+  const handles = blocks.map((claim) => handleOf(claim, isOneSite));
   const pool = everything && poolOf(everything);
   const isUnavailable =
     everything !== undefined && everything.backend.upstreams.length === 0 && (handles.length > 0 || everything.backend.isMissing);

@@ -273,3 +273,23 @@ test('a host whose paths would be too large together is routed without the lates
   assert.ok(size > 10_000_000 && size < MAX_LINE_BYTES, `${size}`);
   assert.match(problems.at(-1) ?? '', /has no room left/);
 });
+
+test('the default backend of an Ingress gets no requests of a host that has a path for all of them', () => {
+  const [app, fallback] = [serviceOf('shop/app', '10.0.0.1'), serviceOf('shop/fallback', '10.0.0.2')];
+  const backend = (name: string) => ({ service: { name, port: { number: 80 } } });
+  const paths = (...all: string[]) => all.map((path) => ({ path, pathType: 'Prefix', backend: backend('app') }));
+  const targets = (...all: string[]) => {
+    const rules = [{ host: 'a.example', http: { paths: paths(...all) } }];
+    const ingress = { name: 'shop/web', spec: { ingressClassName: 'sluice', defaultBackend: backend('fallback'), rules } };
+    const parts = [app, fallback];
+    const { routes } = translate(
+      clusterOf({ ingresses: [ingress], services: parts.map(({ service }) => service), slices: parts.map(({ slice }) => slice) }),
+    );
+    const route = routes.find(({ domain }) => domain === 'a.example');
+    assert.ok(route);
+    return [...route.handles.map(({ path, match, upstreams }) => [path, match?.path, upstreams[0]?.address]), route.upstreams[0]?.address];
+  };
+  assert.deepEqual(targets('/api', '/').at(-1), '10.0.0.1:8080');
+  assert.equal(targets('/api', '/').length, targets('/api').length);
+  assert.deepEqual(targets('/api').at(-1), '10.0.0.2:8080');
+});

@@ -193,6 +193,7 @@ export class OrderScheduler {
     const held = this.tools.current(name);
     if (held !== null) this.forgetOvercome(name, held);
     if (held !== null && !held.automatic) {
+      if (held.notAfter <= clock.now()) return;
       // A wildcard's may be back before the orders of the names below it have begun.
       this.queue.delete(name);
       this.requested.delete(name);

@@ -60,12 +60,25 @@ export function gatewayHost(
   const usual = isShared ? requiredBy(rules.requiringOf(name, isPassing).filter(owner.isDeciding)) : undefined;
   // What is not accepted serves nothing, so nothing has to be protected at the other places of the owner, such as one with a redirect.
   const { found: served, conflicting, rules: clients } = clientRules(owned, usual, owner.isBeside, map);
+  const refusing = new Set(conflicting);
+  const isServing = (bound: BoundListener, authorities: string | null): boolean =>
+    !refusing.has(bound) && (bound.clientAuthorities === null || bound.clientAuthorities === authorities);
+  const namespacesOf = (some: readonly BoundListener[]) => [...new Set(some.map((bound) => bound.owner.meta.namespace))];
+  const attachedTo = (route: HttpRoute, some: readonly BoundListener[]) => {
+    const all = rules.listenersOf(route, name);
+    return some.filter((bound) => all.has(bound));
+  };
   const places = served.map(({ place, listeners, before, ...one }): ServedPlace => {
-    const list = conflicting.length === 0 ? one.list : rules.rulesFor(name, listeners);
+    // Where only late listeners have it that refuse to serve it, it is served by what they have taken it from.
+    const serving = listeners.length > 0 ? listeners : before.filter((bound) => isServing(bound, place.authorities));
+    const list = conflicting.length === 0 ? one.list : rules.rulesFor(name, serving);
     return {
       ...place,
-      scheme: listeners[0]?.listener.protocol === 'HTTP' ? 'http' : 'https',
-      namespaces: isShared ? [...new Set(before.map((bound) => bound.owner.meta.namespace))] : [],
+      scheme: serving[0]?.listener.protocol === 'HTTP' ? 'http' : 'https',
+      namespaces: isShared ? namespacesOf([...listeners, ...before]) : [],
+      attached: new Map(
+        isShared ? [...new Set(list.map(({ route }) => route))].map((route) => [route, namespacesOf(attachedTo(route, serving))]) : [],
+      ),
       isBefore: isShared && isNamedBefore(owner, name, [], list),
       list,
     };
@@ -74,11 +87,16 @@ export function gatewayHost(
   const ownFirst = (some: readonly BoundListener[]) => [...new Set(some)].sort((a, b) => Number(owner.isOwn(b)) - Number(owner.isOwn(a)));
   const listeners = ownFirst([...served, ...over].flatMap((one) => one.listeners));
   // What a late listener has taken over still decides about the certificate, if it has one.
-  const refusing = new Set(conflicting);
   const early = served.flatMap(({ before }) => before).filter((bound) => !refusing.has(bound));
-  const certifying = early.some(({ secrets }) => secrets.length > 0)
-    ? ownFirst([...early, ...over.flatMap((one) => one.listeners)])
-    : listeners;
+  const certified = new Set(early.filter(({ secrets }) => secrets.length > 0).map((bound) => bound.owner.meta.namespace));
+  const certifying =
+    certified.size > 0
+      ? ownFirst([
+          ...early,
+          ...listeners.filter((bound) => certified.has(bound.owner.meta.namespace)),
+          ...over.flatMap((one) => one.listeners),
+        ])
+      : listeners;
   return {
     ...{ name, listeners, conflicting, isOfOther: owner.isOfOther, clientRules: clients },
     ...blocksOfHost({ places, isShared }, map, backends),

@@ -19,8 +19,10 @@ const MAX_GATEWAY_SIZE = 0.35 * MAX_LINE_BYTES;
 /** A place where a host is served by these rules. */
 export type ServedPlace = ListenAddress & {
   readonly scheme: 'http' | 'https';
-  /** Of its listeners that count there; none if the host is not shared. */
+  /** Of its listeners there, and of those that late ones have taken it from; none if the host is not shared. */
   readonly namespaces: readonly string[];
+  /** Of the listeners there that each of its routes is attached to; none if the host is not shared. */
+  readonly attached: ReadonlyMap<HttpRoute, readonly string[]>;
   /** Whether a route had the host there before it was shared. */
   readonly isBefore: boolean;
   readonly list: readonly RuleMatch[];
@@ -49,7 +51,7 @@ export function blocksOfHost(all: Places, map: PortMap, backends: RouteBackends)
   if (first === undefined) return { blocks: [], refused: [] };
   const before = known.get(first);
   const found = before?.round === backends.round ? before.found : new Map<string, Blocks>();
-  const places = all.places.map(({ address, port, scheme, namespaces, isBefore }) => [address, port, scheme, namespaces, isBefore]);
+  const places = all.places.map(({ attached, list: _, ...one }) => [one, [...attached.values()]]);
   const key = JSON.stringify([lists.map(numberOf), all.isShared, places]);
   const same = found.get(key);
   if (same !== undefined) return same;
@@ -118,7 +120,7 @@ function blocksOf(
     else variants.set(text, { blocks, places: [place] });
   }
   return [...variants.values()].flatMap((variant) =>
-    conditionsOf(match, variant.places, all, map).flatMap((condition) =>
+    conditionsOf(route, match, variant.places, all, map).flatMap((condition) =>
       variant.blocks.map(
         (handle): HostBlock => ({
           ...{ rank, match, isRefused, meta: route.meta },
@@ -163,6 +165,7 @@ function withCondition(handle: RuleBlock, condition: PlaceCondition): RuleBlock 
 
 /** The conditions that together select some of the places of a match; null selects all of them. */
 function conditionsOf(
+  route: HttpRoute,
   match: HttpMatch,
   some: readonly ServedPlace[],
   { places, isShared }: Places,
@@ -180,7 +183,7 @@ function conditionsOf(
       (other) =>
         isAt(other, DEFAULT_HTTPS_PORT) &&
         other.address === one.address &&
-        (ranksIn(other.list).has(match) || other.isBefore || one.namespaces.some((name) => other.namespaces.includes(name))),
+        (ranksIn(other.list).has(match) || other.isBefore || one.attached.get(route)?.some((name) => other.namespaces.includes(name))),
     );
   const secure = usual.filter((one) => !isSecured(one)).map(({ address }) => ({ address, port: DEFAULT_HTTPS_PORT }));
   return placeConditions([...some, ...secure], map);

@@ -26,6 +26,8 @@ export type HostOwner = {
   readonly isDeciding: IsOwn;
   /** The listeners of the namespace of its oldest route, and those to which that has attached routes that name it; null if none is accepted. */
   readonly isOfRoute: IsOwn | null;
+  /** The namespaces of the owner. */
+  readonly owning: ReadonlySet<string>;
   /** The namespaces of the owner, and of routes that named the host before any object of another kind. */
   readonly namespaces: ReadonlySet<string>;
   /** Whether these also have objects of other kinds for the host, although the oldest one may be of another namespace. */
@@ -52,7 +54,7 @@ export function hostOwner(
   const owner = isOfOther ? ownedByOther(other.meta, name, rules, named) : ownedByGateways(name, rules, named, deciding);
   const https = [...owner.namespaces].flatMap((namespace) => other?.https.get(namespace) ?? []);
   const namespaces = new Set([...owner.namespaces, ...namingBefore(other, named)]);
-  return { ...owner, namespaces, other, isOfRoute, hasOthers: https.length > 0, hasHttps: https.includes(true) };
+  return { ...owner, owning: owner.namespaces, namespaces, other, isOfRoute, hasOthers: https.length > 0, hasHttps: https.includes(true) };
 }
 
 /** The namespaces of routes that named a host before any object of another kind: they are not late with listeners of their own. */

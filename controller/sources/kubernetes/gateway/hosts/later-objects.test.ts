@@ -45,3 +45,41 @@ test('the certificate of a listener that does not serve the host is not presente
   assert.equal(secured(...before), 'shop a.test by shop');
   assert.equal(secured(...before, gateway('infra/q', ['HTTPS:443 a.test'], 'always')), 'shop a.test by shop');
 });
+
+test('a redirect of a Gateway to HTTPS does not follow to its own HTTPS beside an older Ingress', () => {
+  const redirecting = (host: 'a.test' | '*') => [gateway('infra/g', [`HTTP:80 ${host}`, `HTTPS:443 ${host}`])];
+  for (const host of ['a.test', '*'] as const)
+    for (const tls of ['tls', 'plain'] as const) {
+      const before = [ingress('shop/web', 'a.test', tls), ...redirecting(host)];
+      const { routes } = translate(worldOf([...before, route('httpRoutes', 'infra/r', 'a.test', 'infra/g#0')]));
+      const blocks = routes.find(({ domain }) => domain === 'a.test')?.handles.filter(({ match }) => match?.port !== undefined) ?? [];
+      assert.deepEqual(
+        blocks.map(({ match }) => match?.port),
+        blocks.map(() => [80]),
+        `${host} ${tls}`,
+      );
+      assert.equal(blocks.length, 1);
+    }
+});
+
+test('a younger route of the namespace of an Ingress does not turn client certificates off for others', () => {
+  const before = [
+    gateway('infra/o0', ['HTTPS:443 a.test'], 'always'),
+    ingress('odd/o1', 'a.test'),
+    route('httpRoutes', 'shop/o3', 'a.test', 'infra/o0#0'),
+    gateway('infra/o4', ['HTTPS:443 a.test']),
+  ];
+  const requires = (...objects: readonly Sample[]) => seenAt(translate(worldOf(objects)), 'a.test', 443).requires;
+  assert.equal(requires(...before), 'infra');
+  assert.equal(requires(...before, route('httpRoutes', 'odd/o6', 'a.test', 'infra/o4')), 'infra');
+});
+
+test('one who only named a host in a route before does not require client certificates of an older Ingress', () => {
+  const before = [
+    gateway('infra/g', ['HTTP:80 *', 'HTTPS:443 *']),
+    route('httpRoutes', 'shop/r', 'a.test', 'infra/g'),
+    ingress('odd/web', 'a.test'),
+  ];
+  const later = seenAt(translate(worldOf([...before, gateway('shop/g2', ['HTTPS:443 a.test'], 'always')])), 'a.test', 443);
+  assert.deepEqual([later.requires, later.answer], [null, 'shop a.test']);
+});

@@ -16,13 +16,20 @@ export type OwnedPlace = HostPlace & {
 export function ownedPlace(one: HostPlace, name: Hostname, owner: HostOwner, rules: HostRules, isPassing: IsPassing): OwnedPlace {
   const { place, listeners, list } = one;
   // A route of others makes a listener count.
-  const isLateListener = (bound: BoundListener): boolean =>
-    isLate(owner, bound.owner) && rules.namingAt(bound, name).every((route) => isLate(owner, route));
+  // Those who only named the host in a route of theirs before require nothing of the clients of other objects by a late listener.
+  const isLateListener = (bound: BoundListener): boolean => {
+    const judged = bound.clientAuthorities === null ? owner : { other: owner.other, namespaces: owner.owning };
+    return isLate(judged, bound.owner) && rules.namingAt(bound, name).every((route) => isLate(judged, route));
+  };
   const isTaken = listeners.some(isLateListener);
   const before = isTaken ? rules.otherwiseAt(place, name, isPassing, (bound) => !isLateListener(bound)) : listeners;
   // Nor does a late route that is attached to one of several listeners of the owner, of which another decided.
   const rulesBefore = isTaken ? rules.rulesFor(name, before) : list;
-  const early = owner.other === undefined ? rulesBefore : rulesBefore.filter(({ route }) => !isLate(owner, route));
+  // Nor one of the other objects' namespace, which has no say about listeners that named the host before.
+  const { other } = owner;
+  const isEarly = ({ route }: RuleMatch): boolean =>
+    other === undefined || !isOlder(other, route) || (owner.isOfOther ? !isLate(owner, route) : owner.namespaces.has(route.meta.namespace));
+  const early = other === undefined ? rulesBefore : rulesBefore.filter(isEarly);
   // Those who named the host there before it was shared have no rule of others, unless its owner shares it.
   const isUsual = owner.isOfOther || owner.hasOthers || !isNamedBefore(owner, name, listeners, list);
   return { ...one, before, isUsual, isOwn: ownersAt({ place, listeners: before, list: early }, name, owner, rules) };

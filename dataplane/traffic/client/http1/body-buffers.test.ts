@@ -15,8 +15,9 @@ test('a body whose beginning has been sent is not held, or the rest would be tak
   );
 });
 
-test('a slow sender has no buffer of its own, and one that fills its reads has', () => {
+test('a slow sender has no buffer of its own, and one that fills its reads has', (t) => {
   const body = new RequestBody({ pause: () => undefined, discarded: () => undefined });
+  t.after(() => body.release());
   const x = sampleExchange({ method: 'POST', target: '/', kept: '', length: 65_000, chunked: false });
   body.begin(x);
   let held: Buffer | null = null;

@@ -76,6 +76,7 @@ export function gatewayHost(
       ...place,
       scheme: serving[0]?.listener.protocol === 'HTTP' ? 'http' : 'https',
       namespaces: isShared ? namespacesOf([...listeners, ...before]) : [],
+      serving: isShared ? namespacesOf(before) : [],
       attached: new Map(
         isShared ? [...new Set(list.map(({ route }) => route))].map((route) => [route, namespacesOf(attachedTo(route, serving))]) : [],
       ),

@@ -21,6 +21,8 @@ export type ServedPlace = ListenAddress & {
   readonly scheme: 'http' | 'https';
   /** Of its listeners there, and of those that late ones have taken it from; none if the host is not shared. */
   readonly namespaces: readonly string[];
+  /** Of its listeners that serve it there; none if the host is not shared. */
+  readonly serving: readonly string[];
   /** Of the listeners there that each of its routes is attached to; none if the host is not shared. */
   readonly attached: ReadonlyMap<HttpRoute, readonly string[]>;
   /** Whether a route had the host there before it was shared. */
@@ -120,7 +122,7 @@ function blocksOf(
     else variants.set(text, { blocks, places: [place] });
   }
   return [...variants.values()].flatMap((variant) =>
-    conditionsOf(route, match, variant.places, all, map).flatMap((condition) =>
+    conditionsOf(route, match, variant, all, map).flatMap((condition) =>
       variant.blocks.map(
         (handle): HostBlock => ({
           ...{ rank, match, isRefused, meta: route.meta },
@@ -167,12 +169,14 @@ function withCondition(handle: RuleBlock, condition: PlaceCondition): RuleBlock 
 function conditionsOf(
   route: HttpRoute,
   match: HttpMatch,
-  some: readonly ServedPlace[],
+  { blocks, places: some }: { readonly blocks: readonly RuleBlock[]; readonly places: readonly ServedPlace[] },
   { places, isShared }: Places,
   map: PortMap,
 ): (PlaceCondition | null)[] {
   const isAt = (one: ListenAddress, port: number): boolean => mapPort(map, one.port) === mapPort(map, port);
-  const usual = isShared ? some.filter((one) => isAt(one, DEFAULT_HTTP_PORT)) : [];
+  // A redirect to HTTPS must not follow to where it leads.
+  const isSecuring = blocks.some(({ redirects }) => redirects?.some(({ to }) => to.startsWith('https://{host}')));
+  const usual = isShared && !isSecuring ? some.filter((one) => isAt(one, DEFAULT_HTTP_PORT)) : [];
   // The paths of objects of other kinds are served on every port, to which routes for other ports, such as an internal one, must not follow.
   // Those on the usual port do, because the host may be redirected to HTTPS as its other object says.
   const isEverywhere = some.length === places.length && places.every(({ address }) => address === null);
@@ -183,7 +187,10 @@ function conditionsOf(
       (other) =>
         isAt(other, DEFAULT_HTTPS_PORT) &&
         other.address === one.address &&
-        (ranksIn(other.list).has(match) || other.isBefore || one.attached.get(route)?.some((name) => other.namespaces.includes(name))),
+        (ranksIn(other.list).has(match) ||
+          other.isBefore ||
+          one.serving.some((name) => other.serving.includes(name)) ||
+          one.attached.get(route)?.some((name) => other.namespaces.includes(name))),
     );
   const secure = usual.filter((one) => !isSecured(one)).map(({ address }) => ({ address, port: DEFAULT_HTTPS_PORT }));
   return placeConditions([...some, ...secure], map);

@@ -83,3 +83,26 @@ test('one who only named a host in a route before does not require client certif
   const later = seenAt(translate(worldOf([...before, gateway('shop/g2', ['HTTPS:443 a.test'], 'always')])), 'a.test', 443);
   assert.deepEqual([later.requires, later.answer], [null, 'shop a.test']);
 });
+
+test('a route at the port for HTTP of another Gateway does not take the HTTPS requests of a host from its Ingress', () => {
+  const both = (host: string) => [`HTTP:80 ${host}`, `HTTPS:443 ${host}`];
+  const answerOf = (...objects: readonly Sample[]) => seenAt(translate(worldOf(objects)), 'a.test', 443).answer;
+  assert.equal(
+    answerOf(
+      gateway('infra/p', both('*.test')),
+      route('httpRoutes', 'infra/o', 'a.test', 'infra/p#0'),
+      gateway('shop/b', both('a.test')),
+      ingress('shop/w', 'a.test', 'tls'),
+    ),
+    'shop a.test',
+  );
+  assert.equal(
+    answerOf(
+      gateway('infra/p', both('*.test')),
+      gateway('odd/b', ['HTTP:80 *.test']),
+      route('httpRoutes', 'shop/r', 'a.test', 'odd/b#0'),
+      ingress('odd/w', 'a.test', 'tls'),
+    ),
+    'odd a.test',
+  );
+});

@@ -27,8 +27,12 @@ export function ownedPlace(one: HostPlace, name: Hostname, owner: HostOwner, rul
   const rulesBefore = isTaken ? rules.rulesFor(name, before) : list;
   // Nor one of the other objects' namespace, which has no say about listeners that named the host before.
   const { other } = owner;
+  const isNamedByOlder =
+    other !== undefined && before.some(({ listener, owner: { meta } }) => listener.hostname === name && isOlder({ meta }, other));
   const isEarly = ({ route }: RuleMatch): boolean =>
-    other === undefined || !isOlder(other, route) || (owner.isOfOther ? !isLate(owner, route) : owner.namespaces.has(route.meta.namespace));
+    other === undefined ||
+    !isOlder(other, route) ||
+    (owner.isOfOther || !isNamedByOlder ? !isLate(owner, route) : owner.namespaces.has(route.meta.namespace));
   const early = other === undefined ? rulesBefore : rulesBefore.filter(isEarly);
   // Those who named the host there before it was shared have no rule of others, unless its owner shares it.
   const isUsual = owner.isOfOther || owner.hasOthers || !isNamedBefore(owner, name, listeners, list);

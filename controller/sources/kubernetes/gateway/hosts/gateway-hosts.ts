@@ -61,25 +61,16 @@ export function gatewayHost(
   // What is not accepted serves nothing, so nothing has to be protected at the other places of the owner, such as one with a redirect.
   const { found: served, conflicting, rules: clients } = clientRules(owned, usual, owner.isBeside, map);
   const refusing = new Set(conflicting);
-  const isServing = (bound: BoundListener, authorities: string | null): boolean =>
-    !refusing.has(bound) && (bound.clientAuthorities === null || bound.clientAuthorities === authorities);
-  const namespacesOf = (some: readonly BoundListener[]) => [...new Set(some.map((bound) => bound.owner.meta.namespace))];
-  const attachedTo = (route: HttpRoute, some: readonly BoundListener[]) => {
-    const all = rules.listenersOf(route, name);
-    return some.filter((bound) => all.has(bound));
-  };
   const places = served.map(({ place, listeners, before, ...one }): ServedPlace => {
     // Where only late listeners have it that refuse to serve it, it is served by what they have taken it from.
-    const serving = listeners.length > 0 ? listeners : before.filter((bound) => isServing(bound, place.authorities));
+    const serving = listeners.length > 0 ? listeners : before.filter((bound) => !refusing.has(bound) && admits(bound, place.authorities));
     const list = conflicting.length === 0 ? one.list : rules.rulesFor(name, serving);
     return {
       ...place,
       scheme: serving[0]?.listener.protocol === 'HTTP' ? 'http' : 'https',
       namespaces: isShared ? namespacesOf([...listeners, ...before]) : [],
       serving: isShared ? namespacesOf(before) : [],
-      attached: new Map(
-        isShared ? [...new Set(list.map(({ route }) => route))].map((route) => [route, namespacesOf(attachedTo(route, serving))]) : [],
-      ),
+      attached: isShared ? attachedIn(list, serving, (route) => rules.listenersOf(route, name)) : NONE_ATTACHED,
       isBefore: isShared && isNamedBefore(owner, name, [], list),
       list,
     };
@@ -104,4 +95,25 @@ export function gatewayHost(
     ...hostCertificate(name, listeners, certifying, owner, rules),
     ports: [...new Set(places.map(({ port }) => mapPort(map, port)))],
   };
+}
+
+/** Whether a listener serves clients with certificates of these authorities only, or without any (null), as they are required there. */
+const admits = ({ clientAuthorities }: BoundListener, authorities: string | null): boolean =>
+  clientAuthorities === null || clientAuthorities === authorities;
+
+const namespacesOf = (some: readonly BoundListener[]): string[] => [...new Set(some.map(({ owner }) => owner.meta.namespace))];
+
+const NONE_ATTACHED: ServedPlace['attached'] = new Map();
+
+/** The namespaces of those listeners of a place that each of its routes is attached to. */
+function attachedIn(
+  list: ServedPlace['list'],
+  some: readonly BoundListener[],
+  listenersOf: (route: HttpRoute) => ReadonlySet<BoundListener>,
+): ServedPlace['attached'] {
+  const namespacesFor = (route: HttpRoute): string[] => {
+    const all = listenersOf(route);
+    return namespacesOf(some.filter((bound) => all.has(bound)));
+  };
+  return new Map([...new Set(list.map(({ route }) => route))].map((route) => [route, namespacesFor(route)]));
 }

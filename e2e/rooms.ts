@@ -9,6 +9,10 @@ export type Room = {
 
 const room = (name: string, holds: string, ...mayImport: string[]): Room => ({ name, holds, mayImport });
 
+const K = 'controller/sources/kubernetes';
+const kubernetes = (name: string, holds: string, ...below: string[]): Room =>
+  room(`${K}/${name}`, holds, ...below.map((one) => (one.startsWith('controller/') ? one : `${K}/${one}`)));
+
 const T = 'dataplane/traffic';
 const traffic = (name: string, holds: string, ...below: string[]): Room =>
   room(`${T}/${name}`, holds, ...below.map((one) => (one === 'ledger' ? 'dataplane/ledger' : `${T}/${one}`)));
@@ -21,7 +25,43 @@ export const ROOMS: readonly Room[] = [
   room('controller/sources', 'helpers for several sources', 'controller/sources/source.ts'),
   room('controller/sources/docker', 'containers and their labels', 'controller/sources/source.ts', 'controller/sources'),
   room('controller/sources/file', 'the Sluicefile', 'controller/sources/source.ts', 'controller/sources'),
-  room('controller/sources/kubernetes', 'the objects of a cluster', 'controller/sources/source.ts', 'controller/sources'),
+  kubernetes('api', 'requests to the API server, and the kinds of objects that it has'),
+  kubernetes('objects', 'what is read of each kind of object', 'controller/sources/source.ts', 'api'),
+  kubernetes('watch', 'the objects of each kind as they are now', 'api', 'objects'),
+  kubernetes('leader', 'which controller reports to the cluster', 'api'),
+  kubernetes('events', 'reports as Events of objects', 'api', 'objects'),
+  kubernetes('status', 'reports in the statuses of objects', 'api', 'objects', 'watch'),
+  kubernetes('backends', 'Services and their endpoints as targets', 'objects'),
+  kubernetes('annotations', 'annotations of Ingresses', 'controller/sources', 'objects', 'backends'),
+  kubernetes(
+    'gateway',
+    'objects of the Gateway API → hosts',
+    'controller/sources/source.ts',
+    'controller/sources',
+    'objects',
+    'status',
+    'backends',
+  ),
+  kubernetes(
+    'routes',
+    'Ingresses, Services and the hosts of Gateways → routes',
+    'controller/sources/source.ts',
+    'controller/sources',
+    'api',
+    'objects',
+    'events',
+    'status',
+    'backends',
+    'annotations',
+    'gateway',
+  ),
+  room(
+    K,
+    'a cluster: its flags, the wiring of its watches, and reports to it',
+    'controller/sources/source.ts',
+    'controller/sources',
+    ...['api', 'objects', 'watch', 'leader', 'events', 'status', 'gateway', 'routes'].map((name) => `${K}/${name}`),
+  ),
   room('controller/desired', 'snapshots → one routing table; pure', 'controller/sources/source.ts'),
   room('controller/reconcile', 'hold-off, revision, retry', 'controller/sources/source.ts', 'controller/desired'),
   room('controller/push', 'the apply stream to the data plane', 'controller/desired', 'controller/reconcile'),

@@ -4,6 +4,7 @@ import type { Log } from '../../../shared/runtime/log/log.ts';
 import type { Random } from '../../../shared/runtime/random.ts';
 import type { ServedSnapshot } from '../source.ts';
 import type { Cluster } from './api/cluster.ts';
+import type { Resource } from './api/resource.ts';
 import { EventWriter } from './events/event-writer.ts';
 import type { Refusal } from './events/refusal.ts';
 import type { KubernetesSettings } from './flags.ts';
@@ -11,7 +12,6 @@ import { LeaseHolder } from './leader/lease.ts';
 import type { DesiredStatus } from './status/desired-status.ts';
 import { PublishedAddresses } from './status/published-addresses.ts';
 import { StatusWriter, type StatusWriterOptions } from './status/status-writer.ts';
-import type { Resource } from './watch/resource.ts';
 
 export type FeedbackOptions = {
   readonly cluster: Cluster;

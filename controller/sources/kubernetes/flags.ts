@@ -5,7 +5,7 @@ import { canonicalIp } from '../../../shared/values/ip-address.ts';
 import { accepted, type Parsed, refused } from '../../../shared/values/parsed.ts';
 import { readPort } from '../../../shared/values/port.ts';
 import type { PortMap } from './gateway/port-map.ts';
-import type { PublishedAddress } from './status/desired-status.ts';
+import type { Publish, PublishedAddress } from './status/desired-status.ts';
 
 export type KubernetesSettings = {
   /** The path of a kubeconfig; null: the account of this pod, or in its absence KUBECONFIG and the user's own. */
@@ -19,11 +19,6 @@ export type KubernetesSettings = {
   /** Maps a port of a Gateway to the port of the data plane at which its connections arrive; ports that are absent are the same on both. */
   readonly portMap: PortMap;
 };
-
-/** Where visitors reach the data planes. */
-export type Publish =
-  | { readonly kind: 'addresses'; readonly addresses: readonly PublishedAddress[] }
-  | { readonly kind: 'service'; readonly namespace: string; readonly name: string };
 
 export const KUBERNETES_FLAGS: readonly Flag[] = [
   { name: 'kubernetes', kind: 'switch', help: 'discover Ingresses and annotated Services in a cluster' },

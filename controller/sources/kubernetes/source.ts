@@ -9,15 +9,16 @@ import type { Reading, ServedSnapshot, Snapshot, Source, UndatedProblem } from '
 import { createTransitionTimes } from '../transition-times.ts';
 import { ApiFailure } from './api/api-failure.ts';
 import { type Cluster, openCluster } from './api/cluster.ts';
+import type { Resource } from './api/resource.ts';
 import { type ClusterReports, Feedback } from './feedback.ts';
 import type { KubernetesSettings } from './flags.ts';
 import { addressesToDivide } from './gateway/gateway-addresses.ts';
 import type { Ingress } from './objects/ingress.ts';
-import { type ClusterTranslation, KUBERNETES_SOURCE } from './routes/cluster-snapshot.ts';
+import { KUBERNETES_SOURCE } from './objects/owner.ts';
+import type { ClusterTranslation } from './routes/cluster-snapshot.ts';
 import { lostTargets, targetsIn } from './routes/lost-targets.ts';
 import { translate } from './routes/translate.ts';
 import { ClusterStores } from './watch/cluster-stores.ts';
-import type { Resource } from './watch/resource.ts';
 import { ResourceStore } from './watch/resource-store.ts';
 
 export type KubernetesSourceOptions = {

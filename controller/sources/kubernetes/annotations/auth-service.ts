@@ -2,8 +2,8 @@ import { CLUSTER_PREFIX } from '../../../../shared/name.ts';
 import type { RouteDraft } from '../../../../shared/route.ts';
 import { splitAddress } from '../../../../shared/values/address.ts';
 import { accepted, type Parsed, refused } from '../../../../shared/values/parsed.ts';
+import type { Backends } from '../backends/backends.ts';
 import type { Service } from '../objects/service.ts';
-import type { Backends } from '../routes/backends.ts';
 
 type ForwardAuth = NonNullable<RouteDraft['forward_auth']>;
 

@@ -1,7 +1,8 @@
 import type { RouteDraft } from '../../../../shared/route.ts';
+import type { Backends } from '../backends/backends.ts';
+import type { HtpasswdSecret } from '../objects/htpasswd-secret.ts';
 import type { Meta } from '../objects/meta.ts';
-import type { Backends } from '../routes/backends.ts';
-import type { ClusterSnapshot } from '../routes/cluster-snapshot.ts';
+import type { Service } from '../objects/service.ts';
 import { authServerOf } from './auth-service.ts';
 import { usersOf } from './basic-auth.ts';
 import type { IngressAnnotations } from './ingress-annotations.ts';
@@ -13,7 +14,8 @@ export type Protected = {
   readonly closed: string | null;
 };
 
-type Objects = Pick<ClusterSnapshot, 'services' | 'users'>;
+/** By `NAMESPACE/NAME`. */
+type Objects = { readonly services: ReadonlyMap<string, Service>; readonly users: ReadonlyMap<string, HtpasswdSecret> };
 
 /** Resolves the Secret of `basic_auth` and the Service of `forward_auth`. Without them its paths are closed, never open. */
 export function protectionOf({ members, users }: IngressAnnotations, { namespace }: Meta, objects: Objects, backends: Backends): Protected {

@@ -6,7 +6,7 @@ import type { Log } from '../../../../shared/runtime/log/log.ts';
 import type { Random } from '../../../../shared/runtime/random.ts';
 import { ApiFailure } from '../api/api-failure.ts';
 import type { Cluster } from '../api/cluster.ts';
-import { apiVersionOf } from '../watch/resource.ts';
+import { apiVersionOf } from '../api/resource.ts';
 import type { Refusal } from './refusal.ts';
 
 /** A persistent refusal is reported again before the API server deletes its Event, which happens after an hour (ms). */

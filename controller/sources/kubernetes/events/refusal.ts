@@ -1,5 +1,5 @@
+import type { Resource } from '../api/resource.ts';
 import type { Meta } from '../objects/meta.ts';
-import type { Resource } from '../watch/resource.ts';
 
 /** Why something that an object requests is not done. */
 export type Refusal = {

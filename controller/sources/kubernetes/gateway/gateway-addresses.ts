@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import type { Publish } from '../flags.ts';
 import type { Gateway } from '../objects/gateway.ts';
+import type { Publish } from '../status/desired-status.ts';
 
 /** Which addresses a Gateway has: all of the proxy, one of its own, or none because it requests one that the proxy does not have. */
 export type OwnAddress = { readonly kind: 'all' } | { readonly kind: 'one'; readonly address: string } | { readonly kind: 'none' };

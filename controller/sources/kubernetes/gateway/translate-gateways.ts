@@ -1,9 +1,9 @@
 import type { DefaultPlace } from '../../../../shared/certificates/default-certificate.ts';
 import { GATEWAY_CONTROLLER } from '../../../../shared/name.ts';
 import type { Globals } from '../../../../shared/settings.ts';
+import type { Backends } from '../backends/backends.ts';
 import { byAge, type Meta } from '../objects/meta.ts';
 import type { Service } from '../objects/service.ts';
-import type { Backends } from '../routes/backends.ts';
 import type { DesiredStatus } from '../status/desired-status.ts';
 import { BackendPolicies } from './backend-policies.ts';
 import { type BoundGateway, bindGateways } from './bound-gateways.ts';

@@ -1,4 +1,4 @@
-import type { Resource } from '../watch/resource.ts';
+import type { Resource } from '../api/resource.ts';
 import { type Meta, type RawMeta, readMeta } from './meta.ts';
 import { GATEWAY_API, type ObjectRef, type RawRef, readRef } from './object-ref.ts';
 

@@ -1,4 +1,4 @@
-import type { Resource } from '../watch/resource.ts';
+import type { Resource } from '../api/resource.ts';
 import {
   type HttpMatch,
   type HttpRoute,

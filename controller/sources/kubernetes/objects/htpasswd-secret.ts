@@ -1,5 +1,5 @@
 import { CLUSTER_PREFIX } from '../../../../shared/name.ts';
-import type { Resource } from '../watch/resource.ts';
+import type { Resource } from '../api/resource.ts';
 import { type Meta, type RawMeta, readMeta } from './meta.ts';
 
 /** The type of Secrets with users: only those of this type are requested, and no others need memory. */

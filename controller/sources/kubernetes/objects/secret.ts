@@ -1,4 +1,4 @@
-import type { Resource } from '../watch/resource.ts';
+import type { Resource } from '../api/resource.ts';
 import { type Meta, type RawMeta, readMeta } from './meta.ts';
 
 /** A Secret of the type `kubernetes.io/tls`: PEM texts. */

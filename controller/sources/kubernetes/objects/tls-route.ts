@@ -1,4 +1,4 @@
-import type { Resource } from '../watch/resource.ts';
+import type { Resource } from '../api/resource.ts';
 import { type AnyRoute, type RawBackendRef, type RawRoute, type RouteBackend, readBackendRef, readRoute } from './http-route.ts';
 import { GATEWAY_API } from './object-ref.ts';
 

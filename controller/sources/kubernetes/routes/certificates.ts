@@ -1,13 +1,12 @@
-import { type Certificate, readCertificate } from '../../../../shared/certificates/certificate.ts';
+import type { Certificate } from '../../../../shared/certificates/certificate.ts';
 import { covers } from '../../../../shared/certificates/certificate-names.ts';
 import { type DefaultPlace, defaultNameOf } from '../../../../shared/certificates/default-certificate.ts';
 import { CATCH_ALL, parseDomain, wildcardOf } from '../../../../shared/values/host.ts';
-import { type Parsed, refused } from '../../../../shared/values/parsed.ts';
-import { MAX_PEM } from '../../../../shared/wire/apply.ts';
 import type { SourceCertificate } from '../../source.ts';
 import { coveringNames } from '../gateway/hosts/hostnames.ts';
 import { isOlder, isOlderForeign, type Meta } from '../objects/meta.ts';
 import type { TlsSecret } from '../objects/secret.ts';
+import { readSecret } from '../objects/secret-certificate.ts';
 
 /** The maximum number of names in a line; more are split into several. */
 const MAX_NAMES = 100;
@@ -126,18 +125,3 @@ const lineOf = ({ chain, privateKey }: Certificate, domains: readonly string[]):
   certificate: chain,
   private_key: privateKey,
 });
-
-/** Each version of a Secret is parsed once. */
-const known = new WeakMap<TlsSecret, Parsed<Certificate>>();
-
-/** Reads the certificate of a Secret. Which names it must cover depends on who presents it. */
-export function readSecret(secret: TlsSecret): Parsed<Certificate> {
-  const before = known.get(secret);
-  if (before) return before;
-  const places = { certificate: 'tls.crt', privateKey: 'tls.key' };
-  const read = readCertificate(secret.certificate, secret.privateKey, { places, needsNames: false });
-  const isTooLong = read.ok && Math.max(read.value.chain.length, read.value.privateKey.length) > MAX_PEM;
-  const result = isTooLong ? refused(`tls.crt: the chain or its key is longer than ${MAX_PEM} characters`) : read;
-  known.set(secret, result);
-  return result;
-}

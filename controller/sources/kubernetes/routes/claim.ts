@@ -1,16 +1,8 @@
 import type { RouteDraft } from '../../../../shared/route.ts';
 import type { Domain } from '../../../../shared/values/host.ts';
 import type { UndatedProblem } from '../../source.ts';
-import type { Meta } from '../objects/meta.ts';
-import { nameOf } from '../objects/meta.ts';
-import type { Backend } from './backends.ts';
-import { KUBERNETES_SOURCE } from './cluster-snapshot.ts';
-
-/** An object that requests hosts. */
-export type Owner = { readonly kind: 'ingress' | 'service' | 'gateway' | 'httproute' | 'grpcroute' | 'tlsroute'; readonly meta: Meta };
-
-/** As shown: `ingress shop/web`. */
-export const originOf = ({ kind, meta }: Owner): string => `${kind} ${nameOf(meta)}`;
+import type { Backend } from '../backends/backends.ts';
+import type { Owner } from '../objects/owner.ts';
 
 /** An object's request for paths of a host, with their backend. Objects share hosts; each path has one owner. */
 export type PathClaim = {
@@ -35,14 +27,6 @@ export type HostTls =
   | { readonly kind: 'off' }
   | { readonly kind: 'auto' }
   | { readonly kind: 'secret'; readonly namespace: string; readonly secret: string };
-
-export const problemOf = (owner: Owner, domain: string | null, code: string, message: string): UndatedProblem => ({
-  source: KUBERNETES_SOURCE,
-  origin: originOf(owner),
-  domain,
-  code,
-  message,
-});
 
 /** The requests of one object, and what is wrong with it. */
 export type Request = {

@@ -11,9 +11,6 @@ import type { Ingress, IngressClass } from '../objects/ingress.ts';
 import type { EndpointSlice, Service } from '../objects/service.ts';
 import type { DesiredStatus } from '../status/desired-status.ts';
 
-/** The name of this source in its routes. */
-export const KUBERNETES_SOURCE = 'kubernetes';
-
 /** Everything that the routes of a cluster are built from: the same snapshot gives the same routes. By `NAMESPACE/NAME`. */
 export type ClusterSnapshot = GatewaySnapshot & {
   /** The name of the class whose Ingresses are served. */

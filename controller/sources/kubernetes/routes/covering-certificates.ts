@@ -3,7 +3,7 @@ import { CATCH_ALL, type Domain, wildcardOf } from '../../../../shared/values/ho
 import type { BoundListener } from '../gateway/listeners.ts';
 import { isOlder, isOlderForeign, type Meta } from '../objects/meta.ts';
 import type { TlsSecret } from '../objects/secret.ts';
-import { readSecret } from './certificates.ts';
+import { readSecret } from '../objects/secret-certificate.ts';
 import type { PathClaim, Request } from './claim.ts';
 
 /** A certificate of an object for several hosts. */

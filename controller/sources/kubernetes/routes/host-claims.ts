@@ -3,9 +3,10 @@ import type { RouteDraft } from '../../../../shared/route.ts';
 import type { Domain } from '../../../../shared/values/host.ts';
 import { MAX_LINE_BYTES } from '../../../../shared/wire/apply.ts';
 import type { UndatedProblem } from '../../source.ts';
+import type { Backend } from '../backends/backends.ts';
 import { nameOf } from '../objects/meta.ts';
-import type { Backend } from './backends.ts';
-import { originOf, type PathClaim, problemOf } from './claim.ts';
+import { originOf, problemOf } from '../objects/owner.ts';
+import type { PathClaim } from './claim.ts';
 
 /** How large the claims of a host may be together, so that its route with all defaults fits into a line of a frame (bytes). */
 const MAX_HOST_SIZE = 0.7 * MAX_LINE_BYTES;

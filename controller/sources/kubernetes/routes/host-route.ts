@@ -1,16 +1,16 @@
 import { BLOCK_MEMBERS } from '../../../../shared/policy/policies.ts';
 import { handleSchema, type RouteDraft, type RouteInput } from '../../../../shared/route.ts';
+import { ROLLOUT_OPTIONS } from '../backends/rollout-options.ts';
 import type { GatewayHost } from '../gateway/hosts/gateway-hosts.ts';
+import type { HostBlock } from '../gateway/hosts/host-block.ts';
 import { domainOf, type Hostname } from '../gateway/hosts/hostnames.ts';
 import type { HostPassthroughs } from '../gateway/hosts/passthroughs.ts';
 import type { BoundListener } from '../gateway/listeners.ts';
 import { compareMatches } from '../gateway/rules/conditions.ts';
 import type { HttpMatch } from '../objects/http-route.ts';
 import { byAge, isOlder, type Meta, oldestOf } from '../objects/meta.ts';
-import { originOf, type PathClaim } from './claim.ts';
-import { KUBERNETES_SOURCE } from './cluster-snapshot.ts';
-import type { HostBlock } from './host-block.ts';
-import { ROLLOUT_OPTIONS } from './rollout-options.ts';
+import { KUBERNETES_SOURCE, originOf } from '../objects/owner.ts';
+import type { PathClaim } from './claim.ts';
 
 type Handle = NonNullable<RouteInput['handles']>[number];
 type Draft = Readonly<Record<string, unknown>>;

@@ -7,12 +7,13 @@ import { createRouteReader } from '../../route-reader.ts';
 import type { UndatedProblem } from '../../source.ts';
 import { annotationsOf } from '../annotations/ingress-annotations.ts';
 import { protectionOf } from '../annotations/protection.ts';
+import { type Backend, type Backends, missing } from '../backends/backends.ts';
 import type { Ingress, IngressPath } from '../objects/ingress.ts';
-import { type Backend, type Backends, missing } from './backends.ts';
-import { type HostTls, type Owner, type PathClaim, type PathMatch, problemOf, type Request } from './claim.ts';
+import { type Owner, problemOf } from '../objects/owner.ts';
+import { isSameList } from '../objects/same-list.ts';
+import type { HostTls, PathClaim, PathMatch, Request } from './claim.ts';
 import type { ClusterSnapshot } from './cluster-snapshot.ts';
 import { routeOfHost } from './host-route.ts';
-import { isSameList } from './same-list.ts';
 
 const LEGACY_CLASS = 'kubernetes.io/ingress.class';
 /** Whether an Ingress is for the class that is served, which may be the cluster's default. */

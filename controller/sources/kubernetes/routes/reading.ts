@@ -1,7 +1,7 @@
 import type { UndatedReading } from '../../transition-times.ts';
 import { nameOf } from '../objects/meta.ts';
-import { type Owner, originOf, type PathClaim, type Request } from './claim.ts';
-import { KUBERNETES_SOURCE } from './cluster-snapshot.ts';
+import { KUBERNETES_SOURCE, type Owner, originOf } from '../objects/owner.ts';
+import type { PathClaim, Request } from './claim.ts';
 import type { HostClaims } from './host-claims.ts';
 
 const MAX_NAMED = 10;

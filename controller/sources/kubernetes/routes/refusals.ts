@@ -1,9 +1,9 @@
 import type { UndatedProblem } from '../../source.ts';
+import type { Resource } from '../api/resource.ts';
 import type { Refusal } from '../events/refusal.ts';
 import { INGRESSES } from '../objects/ingress.ts';
+import { type Owner, originOf } from '../objects/owner.ts';
 import { SERVICES } from '../objects/service.ts';
-import type { Resource } from '../watch/resource.ts';
-import { type Owner, originOf } from './claim.ts';
 
 /** Kinds of objects whose status has no conditions. */
 const RESOURCES: { readonly [kind in Owner['kind']]?: Resource<unknown> } = { ingress: INGRESSES, service: SERVICES };

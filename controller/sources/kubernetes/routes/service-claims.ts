@@ -1,10 +1,11 @@
 import { CLUSTER_PREFIX, LABEL_PREFIX } from '../../../../shared/name.ts';
 import { readLabels, type SiteLabels } from '../../labels/read-labels.ts';
 import type { UndatedProblem } from '../../source.ts';
+import type { Backends } from '../backends/backends.ts';
 import { nameOf } from '../objects/meta.ts';
+import { type Owner, problemOf } from '../objects/owner.ts';
 import type { Service } from '../objects/service.ts';
-import type { Backends } from './backends.ts';
-import { type Owner, type PathClaim, problemOf, type Request } from './claim.ts';
+import type { PathClaim, Request } from './claim.ts';
 
 /** Whether a Service has annotations like the labels of a container. */
 export const isAnnotated = ({ annotations }: Service): boolean => Object.keys(annotations).some(isLabel);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { Backends } from '../backends/backends.ts';
 import { clusterOf, serviceOf } from '../testing/cluster-snapshot.ts';
-import { Backends } from './backends.ts';
 
 /** What the port of a Service leads to, which has these ports. */
 function resolved(port: string | number, ports: readonly object[]) {

@@ -3,24 +3,25 @@ import { CATCH_ALL, type Domain, wildcardOf } from '../../../../shared/values/ho
 import { ProblemList } from '../../problem-list.ts';
 import { createRouteReader } from '../../route-reader.ts';
 import type { UndatedProblem } from '../../source.ts';
+import { Backends } from '../backends/backends.ts';
 import type { OtherOwner } from '../gateway/hosts/host-owners.ts';
 import type { BoundListener } from '../gateway/listeners.ts';
 import { gatewayProblems, gatewayReadings } from '../gateway/status/gateway-readings.ts';
 import { type GatewayTranslation, translateGateways } from '../gateway/translate-gateways.ts';
 import type { Ingress } from '../objects/ingress.ts';
 import { byAge, isOlder, type Meta } from '../objects/meta.ts';
+import { KUBERNETES_SOURCE, problemOf } from '../objects/owner.ts';
+import { isSameList } from '../objects/same-list.ts';
 import { ingressStatusOf } from '../status/ingress-status.ts';
-import { Backends } from './backends.ts';
 import { SecretCertificates } from './certificates.ts';
-import { type PathClaim, problemOf, type Request } from './claim.ts';
-import { type ClusterSnapshot, type ClusterTranslation, KUBERNETES_SOURCE } from './cluster-snapshot.ts';
+import type { PathClaim, Request } from './claim.ts';
+import type { ClusterSnapshot, ClusterTranslation } from './cluster-snapshot.ts';
 import { CoveringCertificates } from './covering-certificates.ts';
 import { HostClaims } from './host-claims.ts';
 import { type GatewaySite, hasHttps, ownClaims, ownerOf, routeOfGatewayHost, routeOfHost } from './host-route.ts';
 import { isOurs, requestOf } from './ingress-claims.ts';
 import { readingOf } from './reading.ts';
 import { refusalsOf } from './refusals.ts';
-import { isSameList } from './same-list.ts';
 import { isAnnotated, requestOfService } from './service-claims.ts';
 
 /**

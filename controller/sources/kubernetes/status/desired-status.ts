@@ -1,5 +1,5 @@
+import type { Resource } from '../api/resource.ts';
 import type { Meta } from '../objects/meta.ts';
-import type { Resource } from '../watch/resource.ts';
 
 /** What a status may depend on besides the objects: known only once the data planes serve the snapshot. */
 export type StatusContext = {
@@ -17,6 +17,11 @@ export type StatusContext = {
 
 /** An address to publish. */
 export type PublishedAddress = { readonly kind: 'ip' | 'hostname'; readonly value: string };
+
+/** Where visitors reach the data planes. */
+export type Publish =
+  | { readonly kind: 'addresses'; readonly addresses: readonly PublishedAddress[] }
+  | { readonly kind: 'service'; readonly namespace: string; readonly name: string };
 
 /**
  * The status that an object should have. It is computed when the data planes serve the snapshot that it belongs to, and again when the

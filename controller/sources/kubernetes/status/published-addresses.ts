@@ -1,10 +1,9 @@
 import { isIP } from 'node:net';
 import { canonicalIp } from '../../../../shared/values/ip-address.ts';
-import type { Publish } from '../flags.ts';
+import type { Resource } from '../api/resource.ts';
 import { type RawMeta, readMeta } from '../objects/meta.ts';
 import { Reflector, type ReflectorOptions } from '../watch/reflector.ts';
-import type { Resource } from '../watch/resource.ts';
-import type { PublishedAddress } from './desired-status.ts';
+import type { Publish, PublishedAddress } from './desired-status.ts';
 
 type Entry = { readonly ip?: string; readonly hostname?: string };
 type RawService = {

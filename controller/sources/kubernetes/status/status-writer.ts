@@ -5,8 +5,8 @@ import type { Log } from '../../../../shared/runtime/log/log.ts';
 import type { Random } from '../../../../shared/runtime/random.ts';
 import { ApiFailure } from '../api/api-failure.ts';
 import type { Cluster } from '../api/cluster.ts';
+import { FIELD_MANAGER, pathOf, type RawObject, type Resource, type SeenStatus, seenStatusOf } from '../api/resource.ts';
 import { nameOf } from '../objects/meta.ts';
-import { FIELD_MANAGER, pathOf, type RawObject, type Resource, type SeenStatus, seenStatusOf } from '../watch/resource.ts';
 import type { DesiredStatus, PublishedAddress, StatusContext } from './desired-status.ts';
 
 /** The maximum number of writes in flight. */

@@ -1,4 +1,5 @@
 import { GATEWAY_CONTROLLER } from '../../../../shared/name.ts';
+import type { Resource, SeenStatus } from '../api/resource.ts';
 import { BACKEND_TLS_POLICIES } from '../objects/backend-tls-policy.ts';
 import { AUTHORITIES } from '../objects/config-map.ts';
 import { GATEWAY_CLASSES, GATEWAYS, LISTENER_SETS } from '../objects/gateway.ts';
@@ -11,7 +12,6 @@ import { REFERENCE_GRANTS } from '../objects/reference-grant.ts';
 import { TLS_SECRETS } from '../objects/secret.ts';
 import { ENDPOINT_SLICES, SERVICES } from '../objects/service.ts';
 import { TLS_ROUTES } from '../objects/tls-route.ts';
-import type { Resource, SeenStatus } from './resource.ts';
 import type { ResourceStore } from './resource-store.ts';
 
 type StoreOf = <T>(resource: Resource<T>) => ResourceStore<T>;

@@ -5,8 +5,8 @@ import type { Log } from '../../../../shared/runtime/log/log.ts';
 import type { Random } from '../../../../shared/runtime/random.ts';
 import { ApiFailure, isExpired, isUnknown } from '../api/api-failure.ts';
 import type { Cluster, Query } from '../api/cluster.ts';
+import { pathOf, type RawObject, type Resource, type SeenStatus, seenStatusOf } from '../api/resource.ts';
 import { INGRESS_CLASSES } from '../objects/ingress.ts';
-import { pathOf, type RawObject, type Resource, type SeenStatus, seenStatusOf } from './resource.ts';
 
 /** Objects per page of a list. */
 const PAGE = 500;

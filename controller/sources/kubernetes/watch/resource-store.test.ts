@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { until } from '../../../../shared/runtime/testing/until.ts';
+import type { Resource } from '../api/resource.ts';
 import { INGRESS_CLASSES, INGRESSES } from '../objects/ingress.ts';
 import { CLASSES_PATH, fakeIngress } from '../testing/fake-objects.ts';
 import { fakeCluster } from '../testing/watched.ts';
-import type { Resource } from './resource.ts';
 import { ResourceStore } from './resource-store.ts';
 
 const pathIn = (namespace: string) => `/apis/networking.k8s.io/v1/namespaces/${namespace}/ingresses`;

@@ -1,5 +1,5 @@
+import { pathOf, type Resource, type SeenStatus } from '../api/resource.ts';
 import { Reflector, type ReflectorOptions } from './reflector.ts';
-import { pathOf, type Resource, type SeenStatus } from './resource.ts';
 
 type ResourceStoreOptions<T> = Omit<ReflectorOptions<T>, 'namespace' | 'failed' | 'resource'> & {
   readonly resource: Resource<T>;

@@ -1,9 +1,9 @@
 import type { HttpRoute } from '../../objects/http-route.ts';
-import type { HostBlock } from '../../routes/host-block.ts';
 import type { BoundListener } from '../listeners.ts';
 import { mapPort, type PortMap } from '../port-map.ts';
 import type { RouteBackends } from '../rules/route-backends.ts';
 import { type ClientRules, clientRules, requiredBy } from './client-rules.ts';
+import type { HostBlock } from './host-block.ts';
 import { blocksOfHost, type ServedPlace } from './host-blocks.ts';
 import { hostOwner, type OtherOwner } from './host-owners.ts';
 import type { HostRules } from './host-rules.ts';

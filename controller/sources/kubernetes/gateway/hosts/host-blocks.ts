@@ -3,11 +3,11 @@ import { DEFAULT_HTTP_PORT, DEFAULT_HTTPS_PORT } from '../../../../../shared/set
 import { MAX_LINE_BYTES } from '../../../../../shared/wire/apply.ts';
 import type { HttpMatch, HttpRoute } from '../../objects/http-route.ts';
 import { byAge } from '../../objects/meta.ts';
-import type { HostBlock } from '../../routes/host-block.ts';
 import { mapPort, type PortMap } from '../port-map.ts';
 import { knownBlocksOfRule, textOf } from '../rules/known-blocks.ts';
 import type { RouteBackends } from '../rules/route-backends.ts';
 import type { RuleBlock } from '../rules/rule-blocks.ts';
+import type { HostBlock } from './host-block.ts';
 import { compareRules, type ListenAddress, type RuleMatch } from './host-rules.ts';
 import { type PlaceCondition, placeConditions } from './place-conditions.ts';
 

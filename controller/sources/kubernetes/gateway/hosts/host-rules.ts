@@ -2,7 +2,7 @@ import { DEFAULT_HTTPS_PORT } from '../../../../../shared/settings.ts';
 import { wildcardOf } from '../../../../../shared/values/host.ts';
 import type { HttpMatch, HttpRoute, HttpRule } from '../../objects/http-route.ts';
 import { byAge, isOlder, isOlderForeign, type Meta, oldestOf } from '../../objects/meta.ts';
-import { isSameList } from '../../routes/same-list.ts';
+import { isSameList } from '../../objects/same-list.ts';
 import type { Attachment } from '../attachments.ts';
 import type { BoundListener } from '../listeners.ts';
 import { mapPort, type PortMap } from '../port-map.ts';

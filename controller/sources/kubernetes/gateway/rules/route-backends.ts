@@ -1,10 +1,10 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { RouteInput } from '../../../../../shared/route.ts';
+import { type Backends, portOf } from '../../backends/backends.ts';
 import type { RouteBackend } from '../../objects/http-route.ts';
 import { nameOf } from '../../objects/meta.ts';
 import { GATEWAY_GROUP } from '../../objects/object-ref.ts';
 import type { Service } from '../../objects/service.ts';
-import { type Backends, portOf } from '../../routes/backends.ts';
 import type { BackendPolicies } from '../backend-policies.ts';
 import type { Grants } from '../grants.ts';
 import type { RouteKind } from '../listeners.ts';

@@ -1,7 +1,7 @@
 import { handleSchema, type RouteInput } from '../../../../../shared/route.ts';
+import { ROLLOUT_OPTIONS } from '../../backends/rollout-options.ts';
 import type { HttpMatch, HttpRoute, HttpRule, RouteBackend } from '../../objects/http-route.ts';
 import { nameOf } from '../../objects/meta.ts';
-import { ROLLOUT_OPTIONS } from '../../routes/rollout-options.ts';
 import { fails, type Verdict } from '../status/verdict.ts';
 import { conditionOfMatch, type MatchMembers } from './conditions.ts';
 import { parseDuration } from './durations.ts';

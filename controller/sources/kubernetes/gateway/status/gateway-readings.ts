@@ -1,8 +1,7 @@
 import type { UndatedProblem } from '../../../source.ts';
 import type { UndatedReading } from '../../../transition-times.ts';
 import { nameOf } from '../../objects/meta.ts';
-import { type Owner, originOf, problemOf } from '../../routes/claim.ts';
-import { KUBERNETES_SOURCE } from '../../routes/cluster-snapshot.ts';
+import { KUBERNETES_SOURCE, type Owner, originOf, problemOf } from '../../objects/owner.ts';
 import { domainOf } from '../hosts/hostnames.ts';
 import { whyUnpresented } from '../hosts/lost-hosts.ts';
 import type { JudgedRoute } from '../judged-routes.ts';

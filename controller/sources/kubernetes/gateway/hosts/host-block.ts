@@ -1,6 +1,6 @@
-import type { RouteInput } from '../../../../shared/route.ts';
-import type { HttpMatch } from '../objects/http-route.ts';
-import type { Meta } from '../objects/meta.ts';
+import type { RouteInput } from '../../../../../shared/route.ts';
+import type { HttpMatch } from '../../objects/http-route.ts';
+import type { Meta } from '../../objects/meta.ts';
 
 /** A block of a host, with what decides its position among those of other objects. */
 export type HostBlock = {

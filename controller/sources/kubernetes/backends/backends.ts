@@ -2,9 +2,8 @@ import { MAX_TARGETS } from '../../../../shared/limits.ts';
 import type { HandleSpec, RouteInput } from '../../../../shared/route.ts';
 import type { BackendRef } from '../objects/ingress.ts';
 import { nameOf } from '../objects/meta.ts';
+import { isSameList } from '../objects/same-list.ts';
 import type { Endpoint, EndpointSlice, Service, ServicePort } from '../objects/service.ts';
-import type { ClusterSnapshot } from './cluster-snapshot.ts';
-import { isSameList } from './same-list.ts';
 
 type Upstreams = NonNullable<RouteInput['upstreams']>;
 
@@ -22,13 +21,16 @@ export type Backend = {
 /** A backend without targets, because of a mistake or because something does not exist. */
 export const missing = (reason: string): Backend => ({ upstreams: [], tls: false, transport: undefined, reason, isMissing: true });
 
+/** By `NAMESPACE/NAME`. */
+type Objects = { readonly services: ReadonlyMap<string, Service>; readonly slices: ReadonlyMap<string, EndpointSlice> };
+
 /** Finds the targets of backends; each pair of service and port once. */
 export class Backends {
   private readonly services: ReadonlyMap<string, Service>;
   private readonly slices: ReadonlyMap<string, readonly EndpointSlice[]>;
   private readonly known = new Map<string, Backend>();
 
-  constructor({ services, slices }: Pick<ClusterSnapshot, 'services' | 'slices'>) {
+  constructor({ services, slices }: Objects) {
     this.services = services;
     const byService = new Map<string, EndpointSlice[]>();
     for (const slice of slices.values()) {

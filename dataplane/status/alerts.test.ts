@@ -232,6 +232,15 @@ describe('alerts', () => {
     assert.match(only({ ...WELL, certificates }).action, / --retry '\*\.a\.test'; /);
   });
 
+  it('quote paths in commands, so that a shell carries out nothing of them', () => {
+    const actionFor = (path: string): string =>
+      only({ ...WELL, pools: [{ domain: 'a.test', path, targets: 1, out: [{ address: '10.0.0.1:80', reason: 'no' }] }] }).action;
+    assert.match(actionFor('/api/*'), / explain a\.test\/api\/ shows /);
+    assert.match(actionFor('/x;id'), / explain 'a\.test\/x;id' shows /);
+    assert.match(actionFor('/$(id)/*'), / explain 'a\.test\/\$\(id\)\/' shows /);
+    assert.match(actionFor("/';id;'"), / explain 'a\.test\/'\\'';id;'\\''' shows /);
+  });
+
   it('report a pool with some targets out of rotation as a warning, naming a few of them', () => {
     const out = Array.from({ length: 5 }, (_, n) => ({ address: `10.0.0.${n}:80`, reason: 'timeout' }));
     const alert = only({ ...WELL, pools: [{ domain: 'a.test', path: null, targets: 6, out }] });

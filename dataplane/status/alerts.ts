@@ -181,8 +181,8 @@ function explainedBy({ domain, path, part }: PoolTrouble): string {
   return `; ${NAME} explain ${inShell(domain + (path?.replaceAll('*', '') ?? ''))} shows what visitors get until then.`;
 }
 
-/** A shell replaces `*` by the names of files. */
-const inShell = (word: string): string => (word.includes('*') ? `'${word}'` : word);
+/** A path may contain what a shell acts upon, such as `*`, `;` and `$(…)`, and those of others are in Ingresses and labels. */
+const inShell = (word: string): string => (/^[\w./:@%+,=-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`);
 
 const MAX_TARGETS = 3;
 

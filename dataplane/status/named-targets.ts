@@ -1,3 +1,4 @@
+import { mirrorsIn } from '../../shared/policy/mirror/effective.ts';
 import { answersItself, type RouteSpec } from '../../shared/route.ts';
 import { ownPool, poolsIn } from '../../shared/upstreams/pools.ts';
 import { transportName } from '../../shared/upstreams/transport.ts';
@@ -54,7 +55,7 @@ export class TargetIndex {
 
   add({ route, unconfirmed }: OwnedRoute): void {
     const places = placesIn(route);
-    const pools = poolsIn(route).flatMap((pool, index) => {
+    const pools = [...poolsIn(route), ...singleMirrorsIn(route)].flatMap((pool, index) => {
       const members: PoolTarget[] = [];
       const isInOrder = pool.lb_policy?.policy === 'first';
       for (const seen of viewsIn(pool, route, unconfirmed)) {
@@ -70,7 +71,11 @@ export class TargetIndex {
 
 const SITE: PoolPlace = { path: null };
 
-/** The places of the pools that `poolsIn` lists, in its order. */
+/** The targets of `mirror`, which names a single address instead of a pool. */
+const singleMirrorsIn = (route: RouteSpec): Pool[] =>
+  [route, ...route.handles].flatMap(({ mirror }) => mirrorsIn<RouteSpec['upstreams'][number]>({ mirror }, null));
+
+/** The places of the pools that `poolsIn` lists, in its order, and of the mirrors beyond them. */
 function placesIn(route: RouteSpec): PoolPlace[] {
   // The first block for all that is left is the site's in effect, if that has no targets of its own.
   const rest = route.upstreams.length > 0 ? -1 : route.handles.findIndex(isForAll);
@@ -79,9 +84,10 @@ function placesIn(route: RouteSpec): PoolPlace[] {
     if (index === rest) return [SITE];
     return [handle.path === null ? { path: null, part: `block ${index + 1}` } : { path: handle.path }];
   });
-  const mirrors = [route, ...route.handles].flatMap((part) => part.mirrors ?? []).map((): PoolPlace => ({ path: null, part: 'mirror' }));
+  const mirror: PoolPlace = { path: null, part: 'mirror' };
+  const mirrors = [route, ...route.handles].flatMap((part) => part.mirrors ?? []).map(() => mirror);
   const passed = (route.tls_passthrough ?? []).map((): PoolPlace => ({ path: null, part: 'tls_passthrough' }));
-  return [SITE, ...blocks, ...mirrors, ...passed];
+  return [SITE, ...blocks, ...mirrors, ...passed, ...singleMirrorsIn(route).map(() => mirror)];
 }
 
 const isForAll = ({ path, match }: RouteSpec['handles'][number]): boolean => (path === null || path === '/*') && match == null;

@@ -100,6 +100,17 @@ test('the pool of a block without a path, of a mirror, and of connections that a
   assert.deepEqual(places({ tls_passthrough: [lost] }), [[null, 'tls_passthrough']]);
 });
 
+test('a mirror that is written as a single address is reported, too, as a mirror of its site or of its block', () => {
+  const mirror = { upstream: TWO.address };
+  const places = (more: Partial<RouteInput>) => troubles([ONE], [TWO.address], more).map(({ path, part }) => [path, part]);
+  assert.deepEqual(places({ mirror }), [[null, 'mirror']]);
+  assert.deepEqual(places({ mirror, mirrors: [{ upstreams: [TWO] }], tls_passthrough: [{ upstreams: [ONE] }] }), [
+    [null, 'mirror'],
+    [null, 'mirror'],
+  ]);
+  assert.deepEqual(places({ handles: [{ path: '/api/*', upstreams: [ONE], mirror }] }), [[null, 'mirror']]);
+});
+
 test('restored targets that wait for their controller are not reported here', () => {
   assert.deepEqual(troubles([{ ...ONE, id: 'c1' }], [], {}, true), []);
 });

@@ -59,6 +59,21 @@ test('a mirror without a target is out of rotation, but no pool that is down', a
   assert.deepEqual((await upstreams.load()).routes, [{ domain: 'a.test', inRotation: 1, out: 1, poolsDown: 0 }]);
 });
 
+test('the address of a mirror is listed, also without a pool of its own', async () => {
+  const { fixture, upstreams, fail } = await start();
+  using _ = fixture;
+  await fixture.table.post(routeOf('a.test', ONE, { mirror: { upstream: TWO } }));
+  fail(TWO);
+  assert.deepEqual(
+    upstreams.list().map(({ address, healthy, domains }) => [address, healthy, domains.includes('a.test')]),
+    [
+      [ONE, true, true],
+      [TWO, false, true],
+    ],
+  );
+  assert.deepEqual((await upstreams.load()).routes, [{ domain: 'a.test', inRotation: 1, out: 1, poolsDown: 0 }]);
+});
+
 test('a target that has been out for long enough is listed as out until a request has tried it', async () => {
   const { fixture, upstreams, targets, clock, fail } = await start();
   using _ = fixture;

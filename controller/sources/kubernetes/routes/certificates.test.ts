@@ -56,6 +56,16 @@ test('a certificate for every host keeps its wildcard if a younger object of ano
   }
 });
 
+test('a certificate for every host keeps its names of several labels below a younger wildcard of another namespace, which stands for one', async () => {
+  const all = await secured('infra', null, ['shop.example', 'x.shop.example', '*.shop.example']);
+  const wild = await secured('odd', '*.example', ['*.example']);
+  for (const objects of [
+    [all, wild],
+    [wild, all],
+  ])
+    assert.deepEqual(presented(...objects).domains, ['*.example', '*.shop.example x.shop.example']);
+});
+
 test('a host keeps the certificate of its namespace for every host if another namespace has the wildcard over it', async () => {
   for (const name of ['shop.example', '*.example']) {
     const all = await secured('shop', null, [name]);

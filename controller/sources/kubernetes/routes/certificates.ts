@@ -69,10 +69,10 @@ export class SecretCertificates {
 
   /**
    * A certificate for the catch-all host is presented for its own names, except those of hosts that belong to other namespaces, or have one
-   * of their own. `owners` are the objects that all hosts belong to.
+   * of their own. `owners` are the objects that all hosts belong to, `isDeep` says which wildcards stand for more than one label.
    */
-  list(owners: ReadonlyMap<string, Meta>): SourceCertificate[] {
-    const namesFor = freeNames(owners);
+  list(owners: ReadonlyMap<string, Meta>, isDeep: (wildcard: string) => boolean): SourceCertificate[] {
+    const namesFor = freeNames(owners, isDeep);
     const taken = new Set([...this.hosts.values()].flat());
     const named = [...this.hosts].flatMap(([secret, hosts]) => {
       const certificate = this.read(secret);
@@ -102,14 +102,18 @@ export class SecretCertificates {
  * belongs to another namespace. A wildcard is presented unless a host of another namespace below it is older than the object for every
  * host: a younger one would take HTTPS from all others. Where it is not presented, the hosts below it of the Secret's own namespace remain.
  */
-function freeNames(owners: ReadonlyMap<string, Meta>): (secret: string, name: string) => readonly string[] {
+function freeNames(
+  owners: ReadonlyMap<string, Meta>,
+  isDeep: (wildcard: string) => boolean,
+): (secret: string, name: string) => readonly string[] {
   const byWildcard = Map.groupBy(owners, ([host]) => wildcardOf(host));
   const forAll = owners.get(CATCH_ALL);
   return (secret, name) => {
     if (!parseDomain(name).ok) return [];
     const isOwn = ({ namespace }: Meta): boolean => secret.startsWith(`${namespace}/`);
     const isBefore = (meta: Meta): boolean => forAll === undefined || isOlder({ meta }, { meta: forAll });
-    const owner = coveringNames(name).flatMap((one) => owners.get(one ?? '') ?? [])[0];
+    const isServedBy = (one: string): boolean => one === name || one === wildcardOf(name) || isDeep(one);
+    const owner = coveringNames(name).flatMap((one) => (one !== null && isServedBy(one) ? (owners.get(one) ?? []) : []))[0];
     const under = name.startsWith('*.') ? (byWildcard.get(name) ?? []).filter(([host]) => host !== name) : [];
     const isForeign = owner !== undefined && !isOwn(owner);
     const isFree = under.every(([, one]) => isOwn(one) || !isBefore(one)) && !(isForeign && isBefore(owner));

@@ -80,7 +80,7 @@ export function translate(snapshot: ClusterSnapshot): ClusterTranslation {
   const listed = limited(problems);
   return {
     routes,
-    certificates: certificates.list(owners),
+    certificates: certificates.list(owners, (host) => siteOf(host as Domain, gateways) !== null),
     settings: gateways.settings,
     problems: listed,
     readings,

@@ -39,6 +39,7 @@ test('a guard below an open path causes a warning that says what to write', () =
   for (const lines of [
     `redir /admin /admin/ 308\nhandle /admin/* {\n ${USERS}\n }`,
     `handle /admin/* {\n ${USERS}\n }\nhandle /admin {\n respond 404\n }`,
+    `handle /admin/* {\n ${USERS}\n }\nhandle /admin {\n header X-A b\n }`,
     `handle /admin* {\n ${USERS}\n }`,
     `${USERS}\nhandle /admin/* {\n rate_limit 1/s\n }`,
     '@a path /admin /admin/*\nrespond @a 403',
@@ -64,6 +65,8 @@ test('a password for a single path is a warning if what is below it is open', ()
   for (const lines of [
     `@a path /admin /admin/*\nhandle @a {\n ${USERS}\n }`,
     `${guarded('/admin')}\n${guarded('/admin/*')}`,
+    `${guarded('/admin')}\nhandle /admin/* {\n header X-A b\n }`,
+    `${guarded('/admin')}\n@below path /admin/*\nhandle @below {\n header X-A b\n }`,
     `${guarded('/admin')}\nredir /admin/* /admin 308`,
     guarded('/admin*'),
     guarded('/wp-login.php'),

@@ -77,13 +77,14 @@ function openPaths(site: SiteDraft, sourceWords: SourceWords): (path: string) =>
   const answered = new FirstCovering<true>();
   for (const spec of redirects) if (!spec.match) answered.add(spec.from, true);
   for (const pattern of ofDirectives(site, sourceWords).flatMap(({ paths }) => paths)) answered.add(pattern, true);
-  const blocks = new FirstCovering<SiteDraft>();
+  const blocks = new FirstCovering<{ readonly pattern: string | null; readonly draft: SiteDraft }>();
   for (const { path, match, draft } of site.handles)
-    for (const pattern of match === null ? [path] : (match.path ?? [])) blocks.add(pattern, draft);
+    for (const pattern of match === null ? [path] : (match.path ?? [])) blocks.add(pattern, { pattern, draft });
   return (path) => {
     if (answered.find(path) === true) return false;
     const block = blocks.find(path);
-    if (block !== undefined) return !isGuarded(block) && (block.members.redirects ?? []).length === 0;
+    // A block for just this path says that it is meant to be open.
+    if (block !== undefined) return block.pattern !== path && !isGuarded(block.draft) && (block.draft.members.redirects ?? []).length === 0;
     return upstreams.length > 0 || files != null || (respond != null && !isRefusal(respond));
   };
 }

@@ -50,7 +50,8 @@ const ORDER: readonly { readonly kind: PolicyKind; readonly because: string; rea
   {
     kind: maintenance,
     because: 'a site under maintenance counts no requests and asks for no passwords',
-    guards: NO_GUARDS,
+    // Only a condition lets some requests through, which may be what must not happen now, such as changes of data.
+    guards: ({ maintenance: spec }) => (spec?.on === true && spec.match !== undefined ? [{ match: spec.match }] : []),
   },
   { kind: rateLimit, because: 'a client over its limit costs nothing further, not even a redirect', guards: rateLimitGuards },
   {

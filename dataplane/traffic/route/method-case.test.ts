@@ -31,6 +31,10 @@ test('a method in lower case, which many frameworks take for the usual one, evad
   assert.deepEqual(await statusesOf(block, ['DELETE', 'delete', 'GET']), ['401', '400', '200']);
   const limited = { rate_limits: [{ rph: 1, match: { method: ['POST'] } }] };
   assert.deepEqual(await statusesOf(limited, ['POST', 'POST', 'post', 'GET']), ['200', '429', '400', '200']);
+  const maintained = (on: boolean) => ({ maintenance: { on, match: { method: ['POST', 'PATCH'] } } });
+  assert.deepEqual(await statusesOf(maintained(true), ['PATCH', 'patch', 'GET']), ['503', '400', '200']);
+  assert.deepEqual(await statusesOf({ handles: [{ path: '/', ...maintained(true), ...says('block') }] }, ['patch', 'GET']), ['400', '200']);
+  assert.deepEqual(await statusesOf(maintained(false), ['patch', 'GET']), ['200', '200']);
 });
 
 test('it is forwarded as it was sent where no rule is about methods', async () => {

@@ -43,6 +43,8 @@ export function openHistory(path: string): { readonly database: DatabaseSync; re
     if (version === 0) create(database);
     addColumns(database);
     database.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA journal_size_limit = ${LOG_LIMIT};`);
+    // What is deleted is overwritten, not only no longer found.
+    database.exec('PRAGMA secure_delete = ON');
     const [found] = Object.values(database.prepare('PRAGMA quick_check(1)').get() ?? {});
     if (found !== 'ok') throw new DamagedHistoryError(`${found}`.replace(/\s+/g, ' '));
     return { database, statements: prepareStatements(database) };
@@ -73,6 +75,18 @@ function addColumns(database: DatabaseSync): void {
     // Another process of a takeover may have been faster.
     for (const column of missing()) database.exec(`ALTER TABLE hosts ADD COLUMN ${column}`);
   });
+}
+
+/** Gives the room of what was deleted back to the disk. */
+export const cutBack = (database: DatabaseSync): void => database.exec('PRAGMA incremental_vacuum');
+
+/**
+ * Leaves nothing of what was deleted in the write-ahead log, either, whose pages would stay there until others take their place. If another
+ * process of a takeover is reading, they do.
+ */
+export function wipe(database: DatabaseSync): void {
+  cutBack(database);
+  database.exec('PRAGMA wal_checkpoint(TRUNCATE)');
 }
 
 export const pragma = (database: DatabaseSync, name: string): number =>

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync, StatementSync } from 'node:sqlite';
@@ -531,6 +531,41 @@ describe('history', () => {
     assert.ok(range.ok);
     assert.deepEqual(keeper.answer('a.test', range.value, 'json'), { kind: 'unknown' });
     assert.equal(ask(keeper, 'b.test', {}).totals.views, 1);
+  });
+
+  it('leaves nothing of a host that it has forgotten in the file', () => {
+    using setup = new Setup();
+    const keeper = setup.keeper();
+    const rowsOf = (which: string): string[] => {
+      using database = new DatabaseSync(setup.path, { readOnly: true });
+      const rows = database.prepare(`SELECT data FROM hours JOIN hosts ON id = host WHERE name ${which}`).all();
+      return rows.map(({ data }) => Buffer.from(data as Uint8Array).toString('latin1'));
+    };
+    const saved = new Set<string>();
+    for (let hour = 0; hour < 30; hour++) {
+      setup.now = START + hour * HOUR;
+      for (let pages = 1; pages <= 120; pages += 40) {
+        const seen = Array.from({ length: pages }, (_, n): [string, number] => [`/patients/${hour}-${n}-${someHashes(n, 1)[0]}`, 1]);
+        const lists = { ...EMPTY_AUDIENCE.lists, pages: seen };
+        keeper.add([
+          visits('gone.test', someHashes(pages, pages), { audience: audience({ humans: pages, pageViews: pages, lists }) }),
+          visits('kept.test', [hour]),
+        ]);
+        keeper.save();
+        for (const row of rowsOf("= 'gone.test'")) saved.add(row.slice(-60, -20));
+      }
+    }
+    sweepAll(keeper);
+    const others = rowsOf("<> 'gone.test'").join(' ');
+    const pieces = [...saved].filter((piece) => !others.includes(piece));
+    const found = (): number => {
+      const bytes = ['', '-wal'].map((end) => readFileSync(setup.path + end, 'latin1')).join(' ');
+      return [...pieces, 'gone.test'].filter((piece) => bytes.includes(piece)).length;
+    };
+    assert.ok(found() > 20, `${found()} of ${pieces.length}`);
+    keeper.forget('gone.test');
+    assert.equal(found(), 0);
+    assert.equal(ask(keeper, 'kept.test', { from: '2026-01-05', to: '2026-01-07' }, setup.now).totals.views, 90);
   });
 
   it('answers a series as CSV with a header', () => {

@@ -1,5 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite';
-import { openHistory, pragma, transaction } from './history-file.ts';
+import { cutBack, openHistory, pragma, transaction, wipe } from './history-file.ts';
 import { Period } from './period.ts';
 import type { Statements } from './statements.ts';
 
@@ -116,7 +116,7 @@ export class HistoryStore {
     return first;
   }
 
-  /** Removes everything about a host. */
+  /** Removes everything about a host, also from what the file keeps of deleted rows. What it added to `ALL_HOSTS` stays there. */
   forget(host: string): void {
     transaction(this.database, () => {
       const id = this.statements.idOf.get(host)?.id;
@@ -124,7 +124,7 @@ export class HistoryStore {
       for (const table of ['hours', 'days']) this.database.prepare(`DELETE FROM ${table} WHERE host = ?`).run(Number(id));
       this.database.prepare('DELETE FROM hosts WHERE id = ?').run(Number(id));
     });
-    this.database.exec('PRAGMA incremental_vacuum');
+    wipe(this.database);
   }
 
   /** When old rows were last removed (ms since 1970); 0 if never. */
@@ -144,7 +144,7 @@ export class HistoryStore {
       yield* this.removeOldest(group);
     }
     this.database.exec('DELETE FROM hosts WHERE id NOT IN (SELECT host FROM hours) AND id NOT IN (SELECT host FROM days)');
-    this.database.exec('PRAGMA incremental_vacuum');
+    cutBack(this.database);
   }
 
   /** The bytes of the file that are in use. */

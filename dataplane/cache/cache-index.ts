@@ -1,6 +1,6 @@
 import { PurgeLog } from '../../shared/policy/cache/purge-log.ts';
 import type { Purge } from '../../shared/wire/purge.ts';
-import type { CacheEntry, CacheFromWorker, CacheToWorker } from '../traffic/protocol.ts';
+import type { CacheEntry, CacheFromWorker, CacheToWorker } from '../traffic/cache-messages.ts';
 import type { DiskPurge, DiskTier } from './disk/disk-tier.ts';
 import { matches } from './matching.ts';
 import { type RouteShare, RouteShares } from './route-shares.ts';

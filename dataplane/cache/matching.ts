@@ -1,6 +1,6 @@
 import { isListed } from '../../shared/policy/cache/purge-log.ts';
 import type { Purge } from '../../shared/wire/purge.ts';
-import type { CacheEntry } from '../traffic/protocol.ts';
+import type { CacheEntry } from '../traffic/cache-messages.ts';
 import { answers } from './url-index.ts';
 
 /** The properties of a response that decide whether a purge removes it. */

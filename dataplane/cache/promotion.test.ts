@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { CacheEntry, CacheToWorker } from '../traffic/protocol.ts';
+import type { CacheEntry, CacheToWorker } from '../traffic/cache-messages.ts';
 import { CacheIndex, type CacheIndexTools } from './cache-index.ts';
 import { entry } from './testing/entry.ts';
 

@@ -1,6 +1,6 @@
 import { pathOf } from '../../shared/policy/cache/purge-log.ts';
 import { compileQueryRule } from '../../shared/policy/cache/query-rule.ts';
-import type { CacheEntry } from '../traffic/protocol.ts';
+import type { CacheEntry } from '../traffic/cache-messages.ts';
 
 type Indexed = { readonly entry: Pick<CacheEntry, 'host' | 'target' | 'queryRule'>; readonly place: string };
 type Filter = (target: string) => string;

@@ -1,7 +1,8 @@
 import type { Clock } from '../../shared/runtime/clock.ts';
 import type { Log } from '../../shared/runtime/log/log.ts';
 import type { Ledger } from '../ledger/ledger.ts';
-import type { BotClaim, CacheFromWorker, CountryDatabase, TargetChange, TrafficReport, WholeState } from '../traffic/protocol.ts';
+import type { CacheFromWorker } from '../traffic/cache-messages.ts';
+import type { BotClaim, CountryDatabase, TargetChange, TrafficReport, WholeState } from '../traffic/protocol.ts';
 
 export type WorkerPoolOptions = {
   readonly count: number;

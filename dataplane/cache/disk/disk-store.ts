@@ -3,7 +3,7 @@ import type { Clock } from '../../../shared/runtime/clock.ts';
 import { codeOf } from '../../../shared/runtime/error-code.ts';
 import type { Log } from '../../../shared/runtime/log/log.ts';
 import type { Purge } from '../../../shared/wire/purge.ts';
-import type { CacheEntry } from '../../traffic/protocol.ts';
+import type { CacheEntry } from '../../traffic/cache-messages.ts';
 import { DiskFolder } from './disk-folder.ts';
 import type { DiskFs } from './disk-fs.ts';
 import { DiskIndex, type OnDisk } from './disk-index.ts';

@@ -3,7 +3,7 @@ import { type Clock, sleep } from '../../../shared/runtime/clock.ts';
 import type { Log } from '../../../shared/runtime/log/log.ts';
 import { startThread } from '../../../shared/runtime/start-thread.ts';
 import type { Purge } from '../../../shared/wire/purge.ts';
-import type { CacheEntry } from '../../traffic/protocol.ts';
+import type { CacheEntry } from '../../traffic/cache-messages.ts';
 import { digestOf } from './entry-shape.ts';
 import { QueueLimit } from './jobs/queue-limit.ts';
 import { isWorthKeeping } from './jobs/worth-keeping.ts';

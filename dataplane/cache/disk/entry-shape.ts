@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { wasSetBack } from '../../../shared/policy/cache/set-back.ts';
-import type { CacheEntry } from '../../traffic/protocol.ts';
+import type { CacheEntry } from '../../traffic/cache-messages.ts';
 
 /**
  * The data stored on disk for a response besides its body. It contains only a digest of the key, because the key may contain secrets that

@@ -1,6 +1,6 @@
 import type { LogLine } from '../../../shared/runtime/log/log-line.ts';
 import type { Purge } from '../../../shared/wire/purge.ts';
-import type { CacheEntry } from '../../traffic/protocol.ts';
+import type { CacheEntry } from '../../traffic/cache-messages.ts';
 
 /** The messages between the main thread and the thread that owns the files of the cache. */
 export type DiskStart = {

@@ -1,4 +1,4 @@
-import type { CacheEntry } from '../../traffic/protocol.ts';
+import type { CacheEntry } from '../../traffic/cache-messages.ts';
 
 let lastId = 0;
 

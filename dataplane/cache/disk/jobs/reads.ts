@@ -1,5 +1,5 @@
 import { codeOf } from '../../../../shared/runtime/error-code.ts';
-import type { CacheEntry } from '../../../traffic/protocol.ts';
+import type { CacheEntry } from '../../../traffic/cache-messages.ts';
 import type { DiskFolder } from '../disk-folder.ts';
 import { type DiskFs, isTransient } from '../disk-fs.ts';
 import type { DiskIndex, OnDisk } from '../disk-index.ts';

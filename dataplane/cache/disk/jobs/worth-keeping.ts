@@ -1,4 +1,4 @@
-import type { CacheEntry } from '../../../traffic/protocol.ts';
+import type { CacheEntry } from '../../../traffic/cache-messages.ts';
 
 /** A response that stays fresh for less than this is requested again soon anyway (s). */
 const MIN_LIFETIME = 30;

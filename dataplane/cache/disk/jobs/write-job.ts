@@ -1,4 +1,4 @@
-import type { CacheEntry } from '../../../traffic/protocol.ts';
+import type { CacheEntry } from '../../../traffic/cache-messages.ts';
 import type { DiskFolder } from '../disk-folder.ts';
 import type { DiskFs } from '../disk-fs.ts';
 import { digester, nameOf, PRELUDE, writePrelude } from '../entry-file.ts';

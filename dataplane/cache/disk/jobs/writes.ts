@@ -1,5 +1,5 @@
 import type { Purge } from '../../../../shared/wire/purge.ts';
-import type { CacheEntry } from '../../../traffic/protocol.ts';
+import type { CacheEntry } from '../../../traffic/cache-messages.ts';
 import { matches } from '../../matching.ts';
 import type { DiskFolder } from '../disk-folder.ts';
 import type { DiskFs } from '../disk-fs.ts';

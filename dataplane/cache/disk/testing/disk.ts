@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { Log } from '../../../../shared/runtime/log/log.ts';
 import { ManualClock } from '../../../../shared/runtime/testing/manual-clock.ts';
 import type { Purge } from '../../../../shared/wire/purge.ts';
-import type { CacheEntry } from '../../../traffic/protocol.ts';
+import type { CacheEntry } from '../../../traffic/cache-messages.ts';
 import { entry } from '../../testing/entry.ts';
 import { type DiskFs, systemFs } from '../disk-fs.ts';
 import { DiskStore } from '../disk-store.ts';

@@ -1,10 +1,10 @@
 import type { CacheSpec } from '../../../../shared/policy/cache/cache.ts';
+import type { CacheEntry } from '../../cache-messages.ts';
 import { MAX_HOPS } from '../../codec/hops.ts';
 import { fieldsIn, withoutFields } from '../../codec/http1/kept-lines.ts';
 import { answer } from '../../exchange/answer.ts';
 import type { Exchange } from '../../exchange/exchange.ts';
 import type { Responder } from '../../exchange/responder.ts';
-import type { CacheEntry } from '../../protocol.ts';
 import { cacheStatus } from './cache-status.ts';
 import { seconds } from './directives.ts';
 import { Fill } from './fill.ts';

@@ -1,6 +1,6 @@
+import type { CacheEntry } from '../../cache-messages.ts';
 import { fieldIn, withoutFields } from '../../codec/http1/kept-lines.ts';
 import type { StoredHead } from '../../exchange/relay.ts';
-import type { CacheEntry } from '../../protocol.ts';
 import type { CacheResponse } from './response.ts';
 
 /** Fields of a 304 that do not replace stored ones, since they are about the body (RFC 9111 3.2). */

@@ -1,6 +1,6 @@
+import type { CacheEntry } from '../../cache-messages.ts';
 import { withoutFields } from '../../codec/http1/kept-lines.ts';
 import type { InternalAnswer } from '../../exchange/internal-exchange.ts';
-import type { CacheEntry } from '../../protocol.ts';
 import type { FillBlock } from './fill-block.ts';
 import { agesOf } from './freshness.ts';
 import type { GrowingBody } from './growing-body.ts';

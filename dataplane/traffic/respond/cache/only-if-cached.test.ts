@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { CacheEntry } from '../../protocol.ts';
+import type { CacheEntry } from '../../cache-messages.ts';
 import { CACHE, cachingProxy } from '../../testing/proxy/caching-proxy.ts';
 import { eventually, get, ProxyFixture, site } from '../../testing/proxy/test-proxy.ts';
 import { ok, UpstreamFixture } from '../../testing/test-upstream.ts';

@@ -1,6 +1,6 @@
+import type { CacheEntry } from '../../cache-messages.ts';
 import { fieldIn } from '../../codec/http1/kept-lines.ts';
 import type { InternalAnswer } from '../../exchange/internal-exchange.ts';
-import type { CacheEntry } from '../../protocol.ts';
 import { matchesAny } from './conditions.ts';
 import type { FillBlock } from './fill-block.ts';
 import { agesOf, updated } from './freshness.ts';

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { PurgeLog } from '../../../../shared/policy/cache/purge-log.ts';
-import type { CacheEntry, CacheFromWorker, CacheToWorker } from '../../protocol.ts';
+import type { CacheEntry, CacheFromWorker, CacheToWorker } from '../../cache-messages.ts';
 import { ownCopy, variantOf } from './response.ts';
 import { StoredResponse } from './stored.ts';
 import { Leftovers, type Removal, StoredBodies } from './stored-bodies.ts';

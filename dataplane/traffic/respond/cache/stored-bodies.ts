@@ -1,4 +1,4 @@
-import type { CacheEntry } from '../../protocol.ts';
+import type { CacheEntry } from '../../cache-messages.ts';
 
 /** A client that is being sent a body, or several. */
 export interface BodyUser {

@@ -1,10 +1,10 @@
 import { wasSetBack } from '../../../../shared/policy/cache/set-back.ts';
+import type { CacheEntry } from '../../cache-messages.ts';
 import { httpTime } from '../../codec/http-time.ts';
 import { fieldIn } from '../../codec/http1/kept-lines.ts';
 import type { AnswerFields } from '../../exchange/answer-fields.ts';
 import type { Exchange } from '../../exchange/exchange.ts';
 import { type StoredHead, storedLines } from '../../exchange/relay.ts';
-import type { CacheEntry } from '../../protocol.ts';
 import { LONGEST } from './directives.ts';
 import type { StoredBody } from './stored-bodies.ts';
 

@@ -1,6 +1,7 @@
 import type { RouteInput } from '../../../../shared/route.ts';
 import { CacheIndex } from '../../../cache/cache-index.ts';
-import type { CacheToWorker, TrafficSettings } from '../../protocol.ts';
+import type { CacheToWorker } from '../../cache-messages.ts';
+import type { TrafficSettings } from '../../protocol.ts';
 import { ProxyFixture } from './test-proxy.ts';
 
 /** Settings with a cache. */

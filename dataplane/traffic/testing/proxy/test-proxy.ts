@@ -7,12 +7,12 @@ import type { Cidr } from '../../../../shared/values/cidr.ts';
 import { parseRequestUrl } from '../../../../shared/values/request-url.ts';
 import { createLedger, type Ledger } from '../../../ledger/ledger.ts';
 import { targetKey } from '../../../ledger/targets.ts';
+import type { CacheFromWorker } from '../../cache-messages.ts';
 import type { PublishedCertificate } from '../../listener/certificates.ts';
 import { packEntries } from '../../match/packed.ts';
 import type { Compare } from '../../policy/basic-auth/passwords.ts';
 import type {
   BotVerdict,
-  CacheFromWorker,
   CountryDatabase,
   DryRunResult,
   EntriesPublication,

@@ -64,8 +64,10 @@ export class TargetIndex {
       }
       return members.length === 0 ? [] : [{ ...(places[index] ?? SITE), members }];
     });
-    if (pools.length > 0) this.routes.push({ domain: route.domain, pools });
-    else if (!answersItself(route)) this.routes.push({ domain: route.domain, pools: [{ ...SITE, members: [] }] });
+    // A mirror answers nothing.
+    const hasTarget = answersItself(route) || pools.some(({ part }) => part !== 'mirror');
+    const listed = hasTarget ? pools : [{ ...SITE, members: [] }, ...pools];
+    if (listed.length > 0) this.routes.push({ domain: route.domain, pools: listed });
   }
 }
 

@@ -58,6 +58,8 @@ test('a paused target counts as out of rotation', () => {
 test('a site that has lost its last target is reported, one that responds itself is not', () => {
   assert.deepEqual(troubles([]), [{ domain: 'a.test', path: null, targets: 0, out: [] }]);
   assert.deepEqual(troubles([], [], { respond: { status: 200, body: 'hello' } }), []);
+  for (const more of [{ mirror: { upstream: TWO.address } }, { mirrors: [{ upstreams: [TWO] }] }])
+    assert.deepEqual(troubles([], [], more), [{ domain: 'a.test', path: null, targets: 0, out: [] }]);
 });
 
 test('the pool of a block is reported with its path', () => {

@@ -75,6 +75,17 @@ test('a host keeps the certificate of its namespace for every host if another na
   }
 });
 
+test('an Ingress gives its host HTTPS although an older one of its namespace has its path', async () => {
+  for (const host of ['shop.example', null]) {
+    const shop = await secured('shop', host, ['shop.example']);
+    const plain = { ...shop, ingress: { ...shop.ingress, name: 'shop/plain', spec: { ...shop.ingress.spec, tls: [] } } };
+    assert.deepEqual(presented(plain, shop).domains, ['shop.example'], String(host));
+    assert.deepEqual(presented(shop, plain).domains, ['shop.example'], String(host));
+    const odd = await secured('odd', host, ['shop.example']);
+    assert.deepEqual(presented(plain, odd).domains, [], 'those of other namespaces do not');
+  }
+});
+
 test('a certificate for every host is not presented for hosts that have one of their own', async () => {
   const any = await secured('shop', null, ['shop.example', '*.shop.example']);
   const { secret, ingress, ...shop } = await secured('shop', 'shop.example', ['shop.example']);

@@ -76,15 +76,12 @@ function coveringOf(
   secrets: ReadonlyMap<string, TlsSecret>,
   named: readonly BoundListener[],
 ): Covering | null {
-  const pathOf = ({ path }: PathClaim): string => (path.kind === 'default' ? '' : `${path.kind} ${path.path}`);
-  // Those that lose their path decide nothing about HTTPS.
-  const deciding = [...Map.groupBy(claims, pathOf).values()].flatMap(([oldest]) => oldest ?? []);
-  const [first] = deciding;
+  const [first] = claims;
   if (first === undefined) return null;
   const { namespace } = first.owner.meta;
   // Then its Gateway owns the host, and the certificate is not presented.
   if (named.some(({ owner }) => isOlderForeign(owner, first.owner))) return null;
-  const found = deciding.find(({ owner, https }) => owner.meta.namespace === namespace && https.kind !== 'off');
+  const found = claims.find(({ owner, https }) => owner.meta.namespace === namespace && https.kind !== 'off');
   if (found === undefined) return null;
   const about = { meta: found.owner.meta, since: first.owner.meta };
   if (found.https.kind !== 'secret') return { ...about, namespace: null, names: null };

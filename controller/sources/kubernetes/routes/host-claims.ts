@@ -26,6 +26,8 @@ export class HostClaims {
   /** Those of hosts that have been asked for, which is done once all have joined. */
   private readonly owners = new Map<string, Owners>();
   private readonly ofGateways: { has(host: string): boolean };
+  /** One of each object with a setting for HTTPS of a host, by host and uid. */
+  private readonly secured = new Map<Domain, Map<string, PathClaim>>();
 
   /** `ofGateways`: the hosts that Gateways serve too, which take up to half of the room. */
   constructor(ofGateways: { has(host: string): boolean }) {
@@ -39,6 +41,14 @@ export class HostClaims {
   /** Those of the oldest object first. */
   of(host: Domain): PathClaim[] {
     return [...(this.hosts.get(host)?.paths.values() ?? [])];
+  }
+
+  /**
+   * Those of accepted objects with a setting for HTTPS of a host, the oldest first. HTTPS is a setting of the host, so one whose path an older
+   * object has counts too.
+   */
+  securing(host: Domain): PathClaim[] {
+    return [...(this.secured.get(host)?.values() ?? [])];
   }
 
   /** The objects with paths of any of these hosts: their uids by name. Many objects may have the same hosts. */
@@ -61,6 +71,7 @@ export class HostClaims {
   /** @returns the problem if an older object has the path already, or the host has no room for it. */
   join(claim: PathClaim): UndatedProblem | null {
     const { owner, host, path } = claim;
+    if (claim.https.kind !== 'off') this.secure(claim);
     const known = this.hosts.get(host) ?? { paths: new Map<string, PathClaim>(), size: 0 };
     const key = path.kind === 'default' ? path.kind : `${path.kind} ${path.path}`;
     const what = `${host}: ${path.kind === 'default' ? 'the default backend' : path.path}`;
@@ -82,6 +93,13 @@ export class HostClaims {
     known.size += size;
     this.hosts.set(host, known);
     return null;
+  }
+
+  private secure(claim: PathClaim): void {
+    const { owner, host } = claim;
+    const known = this.secured.get(host) ?? new Map<string, PathClaim>();
+    if (!known.has(owner.meta.uid)) known.set(owner.meta.uid, claim);
+    this.secured.set(host, known);
   }
 }
 

@@ -70,12 +70,13 @@ export type GatewaySite = { readonly name: Hostname; readonly http: GatewayHost 
 
 /**
  * The route of a host that Gateways serve, and perhaps other objects too. Among blocks with equal matches, those of older objects come
- * first.
+ * first. `isSecured`: whether other objects of its namespace have a setting for HTTPS.
  */
 export function routeOfGatewayHost(
   { name, http, passthroughs }: GatewaySite,
   claims: readonly PathClaim[],
   https: RouteInput['https'],
+  isSecured: boolean,
 ): RouteInput {
   const domain = domainOf(name);
   const own = claims.map(
@@ -90,13 +91,12 @@ export function routeOfGatewayHost(
   const metas = [...new Set((http?.listeners ?? []).map(({ owner }) => owner.meta))];
   const gateways = metas.slice(0, MAX_NAMED).map((meta) => originOf({ kind: 'gateway', meta }));
   const origins = [...gateways, ...claims.map(({ owner }) => originOf(owner))];
-  const deciding = ownClaims(claims, namespaceOf(http, claims));
   return {
-    ...hostMembers(deciding, false),
+    ...hostMembers(ownClaims(claims, namespaceOf(http, claims)), false),
     domain,
     ...(domain.startsWith('*.') && { wildcard: 'many' as const }),
     https,
-    ...((isOfGateway(http, claims) || !hasHttps(deciding)) && { https_redirect: false }),
+    ...((isOfGateway(http, claims) || !isSecured) && { https_redirect: false }),
     ...(http !== null && own.length === 0 && http.ports.length > 0 && { ports: [...http.ports] }),
     ...(http !== null && clientAuthOf(http, https)),
     ...(passthroughs !== null && { tls_passthrough: passthroughs }),
@@ -152,9 +152,6 @@ const namespaceOf = (http: GatewayHost | null, claims: readonly PathClaim[]): st
 
 const isOfGateway = (http: GatewayHost | null, claims: readonly PathClaim[]): boolean =>
   http !== null && (claims.length === 0 || !http.isOfOther);
-
-/** Whether objects have a setting for HTTPS. */
-export const hasHttps = (claims: readonly PathClaim[]): boolean => claims.some(({ https }) => https.kind !== 'off');
 
 /** That of the oldest route comes first. */
 function oldestListener(http: GatewayHost | null): BoundListener | undefined {

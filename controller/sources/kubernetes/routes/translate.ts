@@ -18,7 +18,7 @@ import type { PathClaim, Request } from './claim.ts';
 import type { ClusterSnapshot, ClusterTranslation } from './cluster-snapshot.ts';
 import { CoveringCertificates } from './covering-certificates.ts';
 import { HostClaims } from './host-claims.ts';
-import { type GatewaySite, hasHttps, ownClaims, ownerOf, routeOfGatewayHost, routeOfHost } from './host-route.ts';
+import { type GatewaySite, ownClaims, ownerOf, routeOfGatewayHost, routeOfHost } from './host-route.ts';
 import { isOurs, requestOf } from './ingress-claims.ts';
 import { readingOf } from './reading.ts';
 import { refusalsOf } from './refusals.ts';
@@ -55,9 +55,9 @@ export function translate(snapshot: ClusterSnapshot): ClusterTranslation {
     const owner = ownerOf(site?.http ?? null, claims);
     if (owner !== null) owners.set(host, owner);
     const namespace = owner?.namespace ?? null;
-    const own = ownClaims(claims, namespace);
-    const isPresented = site !== null && presentsOne(host, secretsOf(site, claims), own, certificates);
-    const usual = isPresented ? 'provided' : httpsOf(host as Domain, own, certificates, problems);
+    const securing = ownClaims(hosts.securing(host as Domain), namespace);
+    const isPresented = site !== null && presentsOne(host, secretsOf(site, securing), securing, certificates);
+    const usual = isPresented ? 'provided' : httpsOf(host as Domain, securing, certificates, problems);
     // Wildcards come first in this order.
     const over = wildcardOf(host as Domain);
     const isOver = over !== undefined && over !== host && certificates.isPresented(over);
@@ -65,8 +65,9 @@ export function translate(snapshot: ClusterSnapshot): ClusterTranslation {
     const ofWildcard = isOver ? (gateways.hosts.get(over)?.presenting?.owner.meta ?? owners.get(over)) : undefined;
     const isForeign = usual === 'off' && ofWildcard !== undefined && ofWildcard.namespace !== namespace;
     const https = isForeign && presentsDefault(host, site, certificates) ? 'provided' : usual;
-    if (isForeign && https === 'off' && own.length > 0) certificates.presentCovering(olderDefaults(gateways, ofWildcard, owner), host);
-    const route = routeOf(claims, site, https);
+    const isOfClaim = ownClaims(claims, namespace).length > 0;
+    if (isForeign && https === 'off' && isOfClaim) certificates.presentCovering(olderDefaults(gateways, ofWildcard, owner), host);
+    const route = routeOf(claims, site, https, securing.length > 0);
     if ('domain' in route) routes.push(route);
     else problems.push({ ...badRoute(host, route.reason), origin: route.origin });
   }
@@ -136,15 +137,16 @@ function routeOf(
   claims: readonly PathClaim[],
   site: GatewaySite | null,
   https: RouteInput['https'],
+  isSecured: boolean,
 ): RouteSpec | { readonly origin: string; readonly reason: string } {
   const [first, ...others] = claims;
   if (site === null) return routeOfClaims([first as PathClaim, ...others], https);
-  return routeOfInput(routeOfGatewayHost(site, claims, https));
+  return routeOfInput(routeOfGatewayHost(site, claims, https, isSecured));
 }
 
 /** A host that belongs to an object with a setting for HTTPS gets no certificate from Gateways of others. */
-function secretsOf({ http }: GatewaySite, claims: readonly PathClaim[]): readonly string[] {
-  if (http === null || (!http.isOwnSecret && hasHttps(ownClaims(claims, ownerOf(http, claims)?.namespace ?? null)))) return [];
+function secretsOf({ http }: GatewaySite, securing: readonly PathClaim[]): readonly string[] {
+  if (http === null || (!http.isOwnSecret && securing.length > 0)) return [];
   return http.presenting?.secrets ?? [];
 }
 
@@ -152,10 +154,15 @@ function secretsOf({ http }: GatewaySite, claims: readonly PathClaim[]): readonl
  * A host has one certificate: that of a listener, unless that is not for the host while the object that decides has one that is, or wants
  * one to be ordered.
  */
-function presentsOne(host: string, secrets: readonly string[], own: readonly PathClaim[], certificates: SecretCertificates): boolean {
+function presentsOne(
+  host: string,
+  secrets: readonly string[],
+  [securing]: readonly PathClaim[],
+  certificates: SecretCertificates,
+): boolean {
   if (secrets.length === 0) return false;
   if (certificates.presentCovering(secrets, host)) return true;
-  const https = own.find((claim) => claim.https.kind !== 'off')?.https;
+  const https = securing?.https;
   if (https?.kind === 'auto') return false;
   const isUsed = https?.kind === 'secret' && certificates.use(`${https.namespace}/${https.secret}`, host) === null;
   return isUsed || certificates.presentFirst(secrets, host);
@@ -207,11 +214,11 @@ function requestsOf(snapshot: ClusterSnapshot, backends: Backends) {
  */
 function httpsOf(
   host: Domain,
-  claims: readonly PathClaim[],
+  securing: readonly PathClaim[],
   certificates: SecretCertificates,
   problems: UndatedProblem[],
 ): RouteInput['https'] {
-  for (const { owner, https } of claims) {
+  for (const { owner, https } of securing) {
     if (https.kind === 'off') continue;
     if (https.kind === 'auto') return 'auto';
     const why = certificates.use(`${https.namespace}/${https.secret}`, host);

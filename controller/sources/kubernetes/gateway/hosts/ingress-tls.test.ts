@@ -253,8 +253,9 @@ test('a younger listener for HTTPS over an Ingress’s host takes no connections
 
 test('an Ingress’s host has the certificate of a younger Gateway if the one for every host is not presented', () => {
   const shop = gateway('shop', listener('HTTPS', 443, 'a.test'));
-  const lost = forEveryHost('infra', TLS, 'late');
-  assert.equal(tlsAt(443, forEveryHost('infra', []), ingress('infra'), shop, lost).presents, 'shop', 'its path is taken');
+  const late = (namespace: string) => forEveryHost(namespace, TLS, 'late');
+  assert.equal(tlsAt(443, forEveryHost('infra', []), ingress('infra'), shop, late('odd')).presents, 'shop', 'it is not the owner’s');
+  assert.equal(tlsAt(443, forEveryHost('infra', []), ingress('infra'), shop, late('infra')).presents, 'infra', 'it is the owner’s');
   const odd = gateway('odd', listener('HTTPS', 443, 'a.test'));
   const every = [gateway('infra', listener('HTTP', 80)), routeOf('infra', 'infra/g1')];
   assert.equal(tlsAt(443, ...every, forEveryHost('shop', TLS), ingress('shop'), odd).presents, 'odd', 'a Gateway owns every host');

@@ -7,8 +7,9 @@ import { UsageError } from '../shared/runtime/flags.ts';
 import type { Log } from '../shared/runtime/log/log.ts';
 import { runningBuild } from '../shared/runtime/process/build.ts';
 import { describeTakenBy, runningInstance } from '../shared/runtime/process/running-instance.ts';
+import { HANDED_OVER_EXIT } from '../shared/runtime/process/supervised.ts';
 import type { Random } from '../shared/runtime/random.ts';
-import { TAKEOVER_SOCKET } from '../shared/wire/takeover.ts';
+import { TAKEOVER_SOCKET, type VersionOf } from '../shared/wire/takeover.ts';
 import { openLog } from './access-log/log-output.ts';
 import { listenOrUsageError, listenReason } from './listen-error.ts';
 import { type ClosedPort, closedPort, ownUseOf, requireDistinctPorts, wantedPorts } from './settings/ports.ts';
@@ -23,6 +24,7 @@ import {
 import { prepareStateDir } from './settings/state-directory.ts';
 import { startId } from './table/controllers/start-id.ts';
 import { DATABASE, type Restored, restore } from './table/disk/restore.ts';
+import { describeProcess } from './takeover/describe-process.ts';
 import { TakeoverClient } from './takeover/takeover-client.ts';
 import type { DnsSettings } from './tls/issue/dns/dns-settings.ts';
 import { Keyring } from './tls/keyring.ts';
@@ -76,6 +78,27 @@ function openKeyring(stateDir: string, { clock, random, log }: Runtime): Keyring
 async function requireAlone(stateDir: string): Promise<void> {
   const first = await runningInstance(stateDir);
   if (first !== null) throw new UsageError(`${NAME} dataplane: ${describeTakenBy(stateDir, first)}`);
+}
+
+type Leaver = { readonly clock: Clock; readonly leaving: (successor: VersionOf) => void };
+
+/** Another process serves in place of the one that this process was to replace. */
+class ReplacedError extends UsageError {
+  override readonly exitCode = HANDED_OVER_EXIT;
+}
+
+/**
+ * A process that died while another one took over from it could not say so to its parent. That would start one process after the other, which
+ * with `--takeover` replaces the newer one. A successor that the same parent has started, it knows about. @throws UsageError.
+ */
+export async function leaveIfReplaced(stateDir: string, { clock, leaving }: Leaver): Promise<void> {
+  const successor = await runningInstance(stateDir);
+  const own = describeProcess(process, clock.now());
+  if (successor === null || (successor.pid === own.pid && successor.processes === own.processes)) return;
+  leaving({ version: successor.version, pid: successor.pid });
+  throw new ReplacedError(
+    `${NAME} dataplane: not restarted: process ${successor.pid} (version ${successor.version}) has taken over ${stateDir}`,
+  );
 }
 
 /** Runs a step of a takeover, which the other process may refuse. @throws UsageError. */

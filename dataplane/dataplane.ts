@@ -10,7 +10,7 @@ import type { Admin } from './admin/admin.ts';
 import type { AdminDependencies } from './admin/dependencies.ts';
 import { EventFeed } from './admin/events/event-feed.ts';
 import { OwnCertificate } from './admin/own-certificate.ts';
-import { type BootState, boot, type Runtime, takeoverStep } from './boot.ts';
+import { type BootState, boot, leaveIfReplaced, type Runtime, takeoverStep } from './boot.ts';
 import { type Components, createComponents } from './components.ts';
 import { configureCertificates, openCertificates } from './configure-certificates.ts';
 import { attackKeys, isAttacked } from './ledger/attacks.ts';
@@ -80,6 +80,7 @@ export async function startDataplane(base: DataplaneSettings, runtime: ProcessCo
   requireTokenForOthers(base, runtime.token);
   requireViewToken(base, runtime);
   const certificate = ownCertificate(base, runtime);
+  if (base.restarted) await leaveIfReplaced(base.stateDir, runtime);
   const booted = await boot(base, runtime);
   const { settings } = booted.atBoot;
   const { dns, takeover } = booted;

@@ -44,6 +44,7 @@ describe('readSettings', () => {
       given,
       parentGlobals: handed,
       takeover,
+      restarted,
       help,
       workers,
       maxConnections,
@@ -103,7 +104,7 @@ describe('readSettings', () => {
     );
     assert.equal(workers, process.platform === 'linux' ? availableParallelism() : workers);
     assert.ok(Object.values(origins).every((origin) => origin === 'default'));
-    assert.deepEqual([given.size, handed, takeover, help], [0, null, false, false]);
+    assert.deepEqual([given.size, handed, takeover, restarted, help], [0, null, false, false, false]);
   });
 
   it('reads every implemented flag', () => {
@@ -115,7 +116,7 @@ describe('readSettings', () => {
       '--log-level debug --access-log /l --cache-size 1gb --cache-disk-size 10gb --otlp-endpoint https://c.test:4318/x/ --otlp-headers X-Key=a%20b,x-more=c=d --otlp-service-name edge --trace-sampling 0.01 --trace-trust-clients --drain-timeout 1m30s --shutdown-delay 10s --takeover --acme-email a@b.test --acme-directory https://ca.test/dir ' +
       '--acme-ca-root /r --acme-eab kid-1:c2VjcmV0 --local-certs ' +
       '--acme-dns-hook /h --acme-dns-server ns.test:5353 --acme-dns-key-file /k --acme-dns-resolver ::1';
-    const { origins, given, parentGlobals: handed, takeover, help, ...rest } = readSettings(words.split(' '), {});
+    const { origins, given, parentGlobals: handed, takeover, restarted, help, ...rest } = readSettings(words.split(' '), {});
     assert.deepEqual(rest, {
       httpPort: 8080,
       httpsPort: 8443,
@@ -169,7 +170,12 @@ describe('readSettings', () => {
     // It can't be combined with an e-mail address.
     const { noAcme, ...others } = origins;
     assert.ok(Object.values(others).every((origin) => origin === 'flag'));
-    assert.deepEqual([given.size, takeover], [42, true]);
+    assert.deepEqual([given.size, takeover, restarted], [42, true, false]);
+  });
+
+  it('takes over from nobody after a crash: a process that serves by then has taken over itself', () => {
+    const { takeover, restarted } = readSettings(['--takeover'], { SLUICE_RESTARTED: '1' });
+    assert.deepEqual([takeover, restarted], [false, true]);
   });
 
   it('uses the authority’s roots from the config file if no flag is set, and does not show them', () => {

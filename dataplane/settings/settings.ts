@@ -4,7 +4,7 @@ import { issuesAnyName } from '../../shared/certificates/acme-directory.ts';
 import { exampleIn } from '../../shared/command-examples.ts';
 import { APPLIED_FOLDER, INTERNAL_ROOT_FILE, NAME, PASSTHROUGH_FILE, TOKENS_HELP } from '../../shared/name.ts';
 import { type FlagValue, helpOf, readFlags, UsageError } from '../../shared/runtime/flags.ts';
-import { FILE_GLOBALS_VARIABLE } from '../../shared/runtime/process/supervised.ts';
+import { FILE_GLOBALS_VARIABLE, RESTARTED_VARIABLE } from '../../shared/runtime/process/supervised.ts';
 import { type Globals, parseGlobals, type SettingOrigin } from '../../shared/settings.ts';
 import type { SettingStatus } from '../../shared/wire/status.ts';
 import type { TrafficSettings } from '../traffic/protocol.ts';
@@ -30,6 +30,11 @@ export type DataplaneSettings = SettingValues & {
   readonly closedPorts: readonly ClosedPort[];
   /** `--takeover`: replace the process that runs with this state directory. */
   readonly takeover: boolean;
+  /**
+   * Whether the parent has restarted the data plane. A process that serves by then has taken over from the one that ended, and is not
+   * replaced.
+   */
+  readonly restarted: boolean;
   /** `--help`: print `dataplaneHelp` and exit. */
   readonly help: boolean;
 };
@@ -55,7 +60,9 @@ export function readSettings(argv: readonly string[], env: Readonly<Record<strin
   if (!help) requireTlsForOthers(values);
   if (!help && values.noAcme && given.has('acme-email'))
     throw new UsageError(`${NAME} ${COMMAND}: --acme-email does not go with --no-acme: ${WHY_NO_ACME}`);
-  return Object.freeze({ ...values, given, parentGlobals, closedPorts: [], takeover: given.get('takeover')?.value === true, help });
+  const restarted = env[RESTARTED_VARIABLE] === '1';
+  const takeover = given.get('takeover')?.value === true && !restarted;
+  return Object.freeze({ ...values, given, parentGlobals, closedPorts: [], takeover, restarted, help });
 }
 
 /**

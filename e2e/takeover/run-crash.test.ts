@@ -3,7 +3,8 @@ import { after, before, beforeEach, describe, test } from 'node:test';
 import { until } from '../../shared/runtime/testing/until.ts';
 import { Folder } from '../testing/dataplane.ts';
 import { childrenOf, Pair } from '../testing/pair.ts';
-import { run } from '../testing/process.ts';
+import { freePort } from '../testing/ports.ts';
+import { Program, run, SLUICE } from '../testing/process.ts';
 
 const SITE = 'site.test {\n  respond "here"\n}\n';
 
@@ -64,6 +65,21 @@ describe('the processes of run', () => {
     for (const pid of [family.dataplane, family.controller]) await until(`process ${pid} to end`, () => !isAlive(pid));
     await assert.rejects(pair.visit('site.test'), /ECONNREFUSED/);
   });
+});
+
+test('a data plane that is killed while another process takes over leaves to it, although its own flags say --takeover', async () => {
+  using folder = new Folder();
+  await using old = await Pair.start(folder, SITE, { flags: ['--takeover'] });
+  const { dataplane } = await childrenOf(old.program.pid);
+  const flags = ['--config', old.file, '--state-dir', folder.file('state'), '--workers', '1', '--listen', `127.0.0.1:${await freePort()}`];
+  await using next = new Program(SLUICE, ['run', ...flags, '--admin-listen', `127.0.0.1:${await freePort()}`, '--takeover']);
+  await old.program.said('another process takes over');
+  process.kill(dataplane, 'SIGKILL');
+  assert.deepEqual(await old.program.exited, { code: 0, signal: null }, old.program.output);
+  assert.match(old.program.output, new RegExp(`not restarted: process ${next.pid} \\(version \\S+\\) has taken over`));
+  assert.equal(next.exit, null);
+  assert.equal((await old.visit('site.test')).text, 'here');
+  assert.doesNotMatch(next.output, /another process takes over/);
 });
 
 function isAlive(pid: number): boolean {

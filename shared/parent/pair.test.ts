@@ -84,6 +84,9 @@ function scene({ ownPlanner, hasOneCore = false }: Scene = {}) {
   return { clock, pair, started, heard, ended, newest, plan, reports };
 }
 
+/** Tells the data plane that whoever serves by now has taken over. */
+const RESTARTED = { SLUICE_RESTARTED: '1' };
+
 test('the launcher plans how both processes are started, and starts them', async () => {
   const { started, plan } = scene();
   await plan(PLAN);
@@ -174,7 +177,7 @@ test('a process also plans the start after a crash, since another version may be
   await plan({ ...PLAN, dataplane: ['--c'] });
   clock.pass(60_000);
   await settled();
-  assert.deepEqual(started.at(-1)?.launch, { launcher: '/sluice', argv: ['dataplane', '--c'], env: { PORT: '1' } });
+  assert.deepEqual(started.at(-1)?.launch, { launcher: '/sluice', argv: ['dataplane', '--c'], env: { PORT: '1', ...RESTARTED } });
   assert.equal(own.asked.length, 1);
 });
 
@@ -215,12 +218,12 @@ test('a data plane is planned again before it is restarted; without a new plan t
   await plan({ ...PLAN, env: { PORT: '2' } });
   clock.pass(5_000);
   await settled();
-  assert.deepEqual(newest('dataplane').launch.env, { PORT: '2' });
+  assert.deepEqual(newest('dataplane').launch.env, { PORT: '2', ...RESTARTED });
   await newest('dataplane').ends(1);
   await newest('run').ends(2);
   clock.pass(5_000);
   await settled();
-  assert.deepEqual(newest('dataplane').launch.env, { PORT: '2' });
+  assert.deepEqual(newest('dataplane').launch.env, { PORT: '2', ...RESTARTED });
   assert.equal(started.filter(({ launch: { argv } }) => argv[0] === 'controller').length, 1);
 });
 
@@ -237,7 +240,7 @@ test('a restart that canâ€™t be planned in time, as with a config file that canâ
   clock.pass(1_000);
   await settled();
   assert.deepEqual(planner.signals, ['SIGKILL']);
-  assert.deepEqual(newest('dataplane').launch, first.launch);
+  assert.deepEqual(newest('dataplane').launch, { ...first.launch, env: { ...first.launch.env, ...RESTARTED } });
   assert.match(reports.at(-1) ?? '', /could not be planned in time/);
   await planner.ends(137);
   // The next one is planned again.

@@ -1,4 +1,5 @@
 import type { RunPlan, ToParent, UpgradeOutcome } from '../runtime/process/parent.ts';
+import { RESTARTED_VARIABLE } from '../runtime/process/supervised.ts';
 import type { Child, ChildEvents, Launch } from './child.ts';
 import { PreparedDataplane } from './prepared-dataplane.ts';
 import { Supervised, type SupervisedTools } from './supervised.ts';
@@ -106,7 +107,8 @@ export class Pair implements Child {
       return typeof first === 'number' ? first : 0;
     }
     const { launcher } = this.launch;
-    let { dataplane: flags, env } = first;
+    let flags = first.dataplane;
+    let env = { ...this.launch.env, ...first.env };
     const dataplane = new Supervised(
       {
         name: 'dataplane',
@@ -115,6 +117,7 @@ export class Pair implements Child {
           const plan = await this.planAgain();
           // Variables that a plan leaves out are still valid: a config file with errors has no globals.
           if (plan !== null) [flags, env] = [plan.dataplane, { ...env, ...plan.env }];
+          env = { ...env, [RESTARTED_VARIABLE]: '1' };
         },
         mustServe: true,
         received: (message) => this.receive(message),

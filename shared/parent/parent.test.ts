@@ -82,6 +82,7 @@ function scene({ argv = ['dataplane'], staysBehind = false } = {}) {
 
 const settled = () => new Promise((resolve) => setImmediate(resolve));
 const handedOverTo = (pid: number): ToParent => ({ kind: 'handed-over', successor: { version: '2', pid } });
+const RESTARTED = { SLUICE_RESTARTED: '1' };
 const UPGRADE: ToParent = { kind: 'upgrade', launcher: '/new/sluice' };
 
 test('a failed first start ends the parent with the child’s exit code', async () => {
@@ -128,6 +129,7 @@ test('a child that has served is restarted, with a growing delay that resets aft
     play.clock.pass(pause - 1);
     assert.equal(play.children.length, child - 1);
     play.clock.pass(1);
+    assert.deepEqual(play.nth(child).launch.env, RESTARTED);
     play.nth(child).ends(2);
   }
   play.clock.pass(800);
@@ -225,7 +227,7 @@ test('a successor is started with the given launcher, adopted, and restarted fro
   assert.deepEqual(play.told, ['ready', 'reloading', 'ready']);
   play.nth(2).ends(137);
   play.clock.pass(100);
-  assert.deepEqual(play.nth(3).launch, { launcher: '/new/sluice', argv: ['run', '--config', 'x'] });
+  assert.deepEqual(play.nth(3).launch, { launcher: '/new/sluice', argv: ['run', '--config', 'x'], env: RESTARTED });
 });
 
 test('a stop while the old process drains reaches both, and the parent waits for both', async () => {
@@ -347,7 +349,7 @@ test('a successor that dies between the takeover and its first message is replac
   play.nth(2).ends(137);
   assert.match(JSON.stringify(play.nth(1).told), /the new process ended \(exit code 137\)/);
   play.clock.pass(100);
-  assert.deepEqual(play.nth(3).launch, { launcher: '/old/sluice', argv: ['dataplane'] });
+  assert.deepEqual(play.nth(3).launch, { launcher: '/old/sluice', argv: ['dataplane'], env: RESTARTED });
   play.nth(3).serves();
   play.nth(1).ends(86);
   await settled();

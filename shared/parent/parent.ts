@@ -1,7 +1,7 @@
 import { type Backoff, createBackoff } from '../runtime/backoff.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { ToParent, UpgradeOutcome } from '../runtime/process/parent.ts';
-import { HANDED_OVER_EXIT } from '../runtime/process/supervised.ts';
+import { HANDED_OVER_EXIT, RESTARTED_VARIABLE } from '../runtime/process/supervised.ts';
 import type { Random } from '../runtime/random.ts';
 import { STEP_MS, SUCCESSOR_START_MS, type VersionOf } from '../wire/takeover.ts';
 import type { Child, ChildEvents, Launch } from './child.ts';
@@ -119,23 +119,20 @@ export class Parent {
     return [this.current, this.next, ...this.leaving].filter((one) => one !== null);
   }
 
-  private start(): void {
-    this.current = this.launch(this.launcher, this.argv);
+  private start(env?: Launch['env']): void {
+    this.current = this.launch({ launcher: this.launcher, argv: this.argv, ...(env && { env }) });
   }
 
-  private launch(launcher: string, argv: readonly string[]): Managed {
+  private launch(launch: Launch): Managed {
     this.starts++;
     const { clock, start } = this.outside;
-    const child = start(
-      { launcher, argv },
-      {
-        received: (message) => this.receive(kept, message),
-        ended: (code) => this.ended(kept, code),
-      },
-    );
+    const child = start(launch, {
+      received: (message) => this.receive(kept, message),
+      ended: (code) => this.ended(kept, code),
+    });
     const kept: Managed = {
       child,
-      launcher,
+      launcher: launch.launcher,
       startedAt: clock.monotonic(),
       version: null,
       renamed: false,
@@ -200,7 +197,7 @@ export class Parent {
     manager.reloading('starting the successor');
     this.failure = null;
     const argv = this.argv.includes('--takeover') ? this.argv : [...this.argv, '--takeover'];
-    const next = this.launch(launcher, argv);
+    const next = this.launch({ launcher, argv });
     this.next = next;
     clock.after(SUCCESSOR_START_MS, () => {
       if (this.next !== next) return;
@@ -275,7 +272,7 @@ export class Parent {
     manager.ready(`the process ended (exit code ${code}) and is being restarted`);
     this.cancelRestart = clock.after(wait, () => {
       this.cancelRestart = null;
-      this.start();
+      this.start({ [RESTARTED_VARIABLE]: '1' });
     });
   }
 

@@ -15,6 +15,9 @@ export const V8_THREADS_VARIABLE = `${ENV_PREFIX}V8_THREADS`;
 /** Set to 1 for a data plane that is told later how to start. */
 export const AWAITS_START_VARIABLE = `${ENV_PREFIX}AWAITS_START`;
 
+/** Set to 1 for a process that replaces one that has served and ended. */
+export const RESTARTED_VARIABLE = `${ENV_PREFIX}RESTARTED`;
+
 /** The globals of the config file as JSON, which the data plane needs before the first frame. */
 export const FILE_GLOBALS_VARIABLE = `${ENV_PREFIX}FILE_GLOBALS`;
 

@@ -2,7 +2,7 @@ import { isConstant, templateParts } from '../../../shared/placeholders/template
 import type { HeaderSpec, RouteSpec } from '../../../shared/route.ts';
 import { hashName } from '../codec/http1/field-names.ts';
 import type { Fields } from '../codec/http1/fields.ts';
-import { withoutFields } from '../codec/http1/kept-lines.ts';
+import { fieldIn, withoutFields } from '../codec/http1/kept-lines.ts';
 import type { EvaluatedRequest } from './values/evaluated-request.ts';
 import { compileChanges, type FieldChanges } from './values/field-changes.ts';
 
@@ -106,12 +106,20 @@ export function relayedFields(fields: AnswerFields, x: AnsweredRequest, status: 
   return changed(fields, fields.changes, x, status, lines, answer);
 }
 
-/** The same for a response of our own. */
-export function answeredFields(fields: AnswerFields, x: AnsweredRequest, status: number, lines: string): string {
+/** The same for a response of our own, or for one that a policy passes on, whose defaults are those of `defaultsIn`. */
+export function answeredFields(fields: AnswerFields, x: AnsweredRequest, status: number, lines: string, has?: AnswerFlags): string {
   const { changes, overrides } = fields;
-  if (changes !== null) return changed(fields, changes, x, status, lines, NO_DEFAULTS);
-  return (overrides === null ? lines : withoutFields(lines, new Set(overrides.values()))) + ownFields(fields, x.strictTransport);
+  if (changes !== null) return changed(fields, changes, x, status, lines, has ?? NO_DEFAULTS);
+  const own = has === undefined ? ownFields(fields, x.strictTransport) : addedFields(fields, has, x.strictTransport);
+  return (overrides === null ? lines : withoutFields(lines, new Set(overrides.values()))) + own;
 }
+
+/** Which of the default fields are among these lines. */
+export const defaultsIn = (lines: string): AnswerFlags => ({
+  hasStrictTransportSecurity: fieldIn(lines, 'strict-transport-security') !== null,
+  hasContentTypeOptions: fieldIn(lines, 'x-content-type-options') !== null,
+  hasFrameOptions: fieldIn(lines, 'x-frame-options') !== null,
+});
 
 /** The default fields of a response of our own that the site's fields do not apply to. */
 export const defaultFields = ({ strictTransport }: AnswerFields, secure: boolean): string =>

@@ -1,7 +1,7 @@
 import { STATUS_CODES } from '../../../shared/runtime/http/node-http.ts';
 import { httpDate } from '../codec/date.ts';
 import { withoutFields } from '../codec/http1/kept-lines.ts';
-import { type AnswerFields, answeredFields, defaultFields, deferredFields } from './answer-fields.ts';
+import { type AnswerFields, answeredFields, defaultFields, defaultsIn, deferredFields } from './answer-fields.ts';
 import { crossOriginFields } from './cross-origin.ts';
 import { type Exchange, UNTIL_CLOSE } from './exchange.ts';
 import { isGrpc } from './grpc.ts';
@@ -51,8 +51,13 @@ function buildResponse(x: Exchange, own: OwnAnswer, errorPage: ErrorPage | null)
   const page = errorPage ?? (own.body !== null || bodyless ? { fields: '', body: own.body ?? '' } : defaultPage(x.fields, status));
   const routed = fieldsFor(x);
   const lines = httpDate() + own.fields + (errorPage === null ? page.fields : '');
+  const has = own.relayed ? defaultsIn(lines) : undefined;
   const whole =
-    routed === undefined ? lines : own.sealed ? lines + defaultFields(routed, x.strictTransport) : answeredFields(routed, x, status, lines);
+    routed === undefined
+      ? lines
+      : own.sealed
+        ? lines + defaultFields(routed, x.strictTransport)
+        : answeredFields(routed, x, status, lines, has);
   const fields = x.crossOrigin === null ? whole : crossOriginFields(whole, x.crossOrigin);
   return {
     status,

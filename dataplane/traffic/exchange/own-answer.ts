@@ -11,6 +11,8 @@ export type OwnAnswer = {
   readonly reason: string;
   /** Whether `header` does not apply to it, because the site's fields would break it or cause it to be stored. */
   readonly sealed?: true;
+  /** Whether another server sent it. Its own values of the default fields then override the defaults. */
+  readonly relayed?: true;
 };
 
 /** A cache in front would keep a 404 without a word (RFC 9111 4.2.2), also once the host has a route, as moments after a first start. */

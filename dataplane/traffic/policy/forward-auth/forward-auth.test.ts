@@ -125,6 +125,20 @@ test('any answer but 2xx goes to the client complete, and the upstream gets no r
   assert.equal(upstream.requests.length, 0);
 });
 
+test('its own security headers override the defaults, and those of the site override both', async () => {
+  const login = 'HTTP/1.1 401 Unauthorized\r\nX-Frame-Options: DENY\r\nContent-Length: 5\r\n\r\nlogin';
+  using auth = await UpstreamFixture.serving(login);
+  const frames = async (headers: NonNullable<RouteInput['headers']>): Promise<readonly string[]> => {
+    using proxy = await ProxyFixture.start([{ ...guarded(auth, auth), headers }]);
+    const { head } = await proxy.request(get());
+    assert.equal(field(head, 'X-Content-Type-Options'), 'nosniff');
+    return head.match(/X-Frame-Options: .*/g) ?? [];
+  };
+  assert.deepEqual(await frames([]), ['X-Frame-Options: DENY']);
+  assert.deepEqual(await frames([{ name: 'X-A', value: 'b', op: 'add' }]), ['X-Frame-Options: DENY']);
+  assert.deepEqual(await frames([{ name: 'X-Frame-Options', value: 'SAMEORIGIN' }]), ['X-Frame-Options: SAMEORIGIN']);
+});
+
 test('an authentication server that can’t be reached, breaks off or is silent lets no one in', async () => {
   using upstream = await UpstreamFixture.serving(ok('page'));
   const refusing = { address: await refusingAddress() };

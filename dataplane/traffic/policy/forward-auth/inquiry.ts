@@ -126,6 +126,7 @@ const passedOn = ({ status, fields }: InternalAnswer, body: Buffer): OwnAnswer =
   fields: withoutFields(fields, DATE),
   body,
   reason: `the authentication server answered ${status}`,
+  relayed: true,
 });
 
 const unavailable = (status: 502 | 504, reason: string): OwnAnswer => ({

@@ -105,6 +105,16 @@ test('a mass removal is listed again after 5 s, and shown as a problem until the
   assert.deepEqual([domains(reconciler.state()).length, states.at(-1)?.problems.length], [0, 0]);
 });
 
+test('a listing that has the routes again cancels the one that would have confirmed their removal', () => {
+  const { clock, reconciler, relisted } = started();
+  reconciler.accept(sampleListing(many));
+  reconciler.accept(sampleListing(many.slice(0, 2)));
+  clock.pass(4_000);
+  reconciler.accept(sampleListing(many));
+  clock.pass(60_000);
+  assert.deepEqual(relisted, []);
+});
+
 test('settled waits only for a held removal', async () => {
   const { clock, reconciler } = started();
   reconciler.accept(sampleListing(many));

@@ -67,8 +67,9 @@ export class UpstreamStream implements Attempt, StreamReceiver {
   private deadline: number;
   private readonly limits: Limits;
   private isEventStream = false;
+  /** Whether a head has arrived, interim or final. */
   private answered = false;
-  /** Whether its response has. */
+  /** Whether its response has begun: the final head has arrived. */
   private begun = false;
   private requestComplete = false;
   /** What has been sent of a body that was not held; null if it can't be sent again. */
@@ -106,15 +107,17 @@ export class UpstreamStream implements Attempt, StreamReceiver {
     const empty = held === null ? x.bodyLength === 0 : held.length === 0;
     stream.head(requestHead(x, session.endpoint.serverName === null ? 'http' : 'https'), empty);
     this.requestComplete = held !== null || empty;
-    if (held === null && !empty) {
-      this.sent = new SentBody();
-      // More would be forgotten as too much, and could not be sent again.
-      if (passStart(x)) x.client.streamBody(x);
-      else this.restWaits = true;
-    }
-    if (held === null || empty) return;
+    if (empty) return;
+    if (held === null) return this.beginBody(x);
     stream.write(held, 0, held.length);
     stream.end('');
+  }
+
+  private beginBody(x: Exchange): void {
+    this.sent = new SentBody();
+    // More would be forgotten as too much, and could not be sent again.
+    if (passStart(x)) x.client.streamBody(x);
+    else this.restWaits = true;
   }
 
   // The request.

@@ -1,4 +1,4 @@
-import { withinMemory } from '../../../shared/runtime/thread-memory.ts';
+import { withinMemory } from '../../../../shared/runtime/thread-memory.ts';
 
 /** What HTTP/1.x bodies that a thread holds may have as announced lengths in all (bytes). */
 const MOST = 268_435_456;

@@ -33,8 +33,14 @@ type Report = { error(place: Position, message: string): void };
 /** Text to find that looks like a pattern. In backquotes it is literal. */
 const PATTERN = /[\\^$*+?()[\]|]/;
 
-/** The first word of the value of Authorization, which is hardly a text to find. */
-const SCHEME = /^(?:basic|bearer|digest|token|apikey)$/i;
+/** How values of some fields begin: with a word that is hardly a text to find, and followed by another one. */
+const BEGINNINGS: readonly { readonly name: RegExp; readonly word: RegExp }[] = [
+  { name: /authorization$/i, word: /^(?:basic|bearer|digest|token|apikey)$/i },
+  {
+    name: /^content-security-policy(?:-report-only)?$/i,
+    word: /^(?:[a-z]+-src(?:-attr|-elem)?|base-uri|form-action|frame-ancestors|report-to|report-uri|sandbox)(?: |$)/i,
+  },
+];
 
 /** Reads `X-A b`, `-X-A`, `+X-A b`, `?X-A b`, `>X-A b` or `X-A find replacement`; undefined, and reported, if it is wrong. */
 export function readChange(word: Word, values: readonly Word[], rules: ChangeRules, report: Report): FieldChange | undefined {
@@ -63,8 +69,9 @@ export function readChange(word: Word, values: readonly Word[], rules: ChangeRul
     return undefined;
   }
   // One that is removed, or replaced by another, is meant to be found.
-  const isScheme = ({ text }: Word): boolean => text === '' || SCHEME.test(text);
-  if (replacement !== undefined && value.style === 'bare' && /authorization$/i.test(name) && isScheme(value) && !isScheme(replacement))
+  const beginning = BEGINNINGS.find((one) => one.name.test(name))?.word;
+  const isMeant = ({ text }: Word): boolean => text === '' || beginning?.test(text) === true;
+  if (replacement !== undefined && value.style === 'bare' && beginning?.test(value.text) && !isMeant(replacement))
     return refuse(replacement, `put the whole value in quotes, or only ${quote(value.text)} if it is to be replaced`);
   const text = readValue(replacement ?? value, name, rules);
   if ('fault' in text) return refuse(replacement ?? value, text.fault);

@@ -131,6 +131,10 @@ test('header_up and header_down of a block change what its upstreams get and sen
     header_up Authorization "Basic" c2VjcmV0
     header_down ?Cache-Control "max-age=60"
     header_down -Server
+    header_down Content-Security-Policy child-src frame-src
+    header_down Content-Security-Policy script-src "script-src 'self'"
+    header_down Content-Security-Policy sandbox ""
+    header_down X-Policy frame-ancestors 'none'
   }
 }
 `);
@@ -146,6 +150,10 @@ test('header_up and header_down of a block change what its upstreams get and sen
   assert.deepEqual(route?.headers, [
     { name: 'Cache-Control', value: 'max-age=60', op: 'default', upstream_only },
     { name: 'Server', value: null, upstream_only },
+    { name: 'Content-Security-Policy', value: 'frame-src', op: 'replace', find: 'child-src', upstream_only },
+    { name: 'Content-Security-Policy', value: "script-src 'self'", op: 'replace', find: 'script-src', upstream_only },
+    { name: 'Content-Security-Policy', value: '', op: 'replace', find: 'sandbox', upstream_only },
+    { name: 'X-Policy', value: "'none'", op: 'replace', find: 'frame-ancestors', upstream_only },
   ]);
 });
 
@@ -173,6 +181,8 @@ for (const [line, fault] of [
   ['header_up X-A b {\n}', /header_up takes no block/],
   ['header_up X-A "^a(.*)" b', /the text to find is plain text, not a pattern/],
   ['header_up Authorization Basic YTpi', /put the whole value in quotes, or only "Basic" if it is to be replaced/],
+  ["header_down Content-Security-Policy frame-ancestors 'none'", /put the whole value in quotes, or only "frame-ancestors" if it is to/],
+  ["header_down Content-Security-Policy-Report-Only default-src 'self'", /put the whole value in quotes, or only "default-src" if/],
   ['header_up X-A {nonsense}', /nonsense/],
   ['header_upp X-A b', /did you mean "header_up"/],
 ] as const)

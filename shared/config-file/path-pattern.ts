@@ -14,7 +14,8 @@ export function parsePathPattern(text: string): Parsed<string> {
   if (!text.startsWith('/')) return refused('a path pattern must start with "/", for example /api/*');
   if (text.length > LONGEST) return refused(`a path pattern is at most ${LONGEST} characters long`);
   if (/[?#]/.test(text)) return refused('a path pattern must not have a query or fragment');
-  if (text.slice(0, -1).includes('*')) return refused('"*" is allowed only at the end of a path pattern, as in /api/*');
+  if (text.slice(0, -1).includes('*'))
+    return refused('"*" is allowed only at the end of a path pattern, as in /api/*; for other patterns, write a matcher with path_regexp');
   const normal = normalized(text);
   return normal === text ? accepted(text) : refused(`paths are compared in normalized form: write ${unquoted(normal)}`);
 }

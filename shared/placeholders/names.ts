@@ -114,14 +114,17 @@ export const PREFIXES: PlaceholderList<PrefixName> = listed(['request', WITH_ARG
 /** The spellings that are suggested for a name that does not exist, the shortest first. */
 export const SUGGESTED: readonly string[] = [...PLAIN_NAMES.keys()].sort((a, b) => a.length - b.length);
 
+const NO_CAPTURE =
+  'is not a placeholder: matchers have no patterns that capture; {remainder} is what the * of a path pattern matched, as in redir /old/* /new/{remainder}';
+
 /** Placeholders of Caddy that don't exist here, by the beginning of their name, and what to do instead. */
 export const ELSEWHERE: readonly (readonly [begin: string, advice: string])[] = [
   ['env.', 'is not a placeholder: write {$NAME} for a variable of the environment'],
   ['file.', 'is not a placeholder: only {file}, {file.base} and {file.ext} of the path are'],
   ['vars.', 'is not a placeholder: variables are not supported, except {$NAME} for the environment'],
   ['http.vars.', 'is not a placeholder: variables are not supported, except {$NAME} for the environment'],
-  ['re.', 'is not a placeholder: matchers have no patterns that capture'],
-  ['http.regexp.', 'is not a placeholder: matchers have no patterns that capture'],
+  ['re.', NO_CAPTURE],
+  ['http.regexp.', NO_CAPTURE],
   ['tls_client_certificate_pem', 'has line breaks: use {tls_client_certificate_der_base64}'],
   ['http.request.tls.client.certificate_pem', 'has line breaks: use {tls_client_certificate_der_base64}'],
   ['http.request.body', 'is not a placeholder: bodies are streamed and never kept'],

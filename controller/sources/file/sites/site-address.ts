@@ -13,9 +13,9 @@ export type FilePorts = { readonly http: readonly number[]; readonly https: read
 /** Reads a site's address: a domain, a wildcard, or `*` for every host without its own site; then perhaps a port. `:8080` is `*:8080`. */
 export function parseSiteAddress(text: string, ports: FilePorts | null): Parsed<SiteAddress> {
   const scheme = /^([a-z][a-z0-9+.-]*):\/\//i.exec(text);
-  if (scheme) return refused(instead('has no scheme', text.slice(scheme[0].length), scheme[1]?.toLowerCase() === 'http'));
+  if (scheme) return refused(withoutScheme(text.slice(scheme[0].length), scheme[1]?.toLowerCase() === 'http'));
   const path = text.indexOf('/');
-  if (path >= 0) return refused(instead('has no path', text.slice(0, path), false, text.slice(path)));
+  if (path >= 0) return refused(withoutPath(text.slice(0, path), text.slice(path)));
   const colon = text.lastIndexOf(':');
   const isBare = colon < 0 || text.startsWith('[') || isIPv6(text);
   if (isBare) return withPort(text, null);
@@ -30,12 +30,25 @@ function withPort(host: string, port: number | null): Parsed<SiteAddress> {
   return domain.ok ? accepted({ domain: domain.value, port }) : domain;
 }
 
-/** What to write for an address with extra text around its domain. */
-function instead(what: string, rest: string, plain: boolean, path = ''): string {
-  const [host = ''] = rest.split(/[/:]/, 1);
-  const write = host === '' || !parseDomain(host).ok ? 'the domain alone' : unquoted(host);
-  const inside = path === '' || path === '/' ? '' : ` and put "handle ${unquoted(path)} { … }" inside the site`;
-  return `a site address ${what}: write ${write}${plain ? ' and, to keep it from HTTPS, "tls off" inside the site' : inside}`;
+function withoutScheme(rest: string, plain: boolean): string {
+  const [address = ''] = rest.split('/', 1);
+  const port = /:\d+$/.exec(address)?.[0];
+  // With a port of HTTP alone, it is on HTTP alone.
+  const only = plain && port === undefined ? ' and, to keep it from HTTPS, "tls off" inside the site' : '';
+  const named = plain && port !== undefined ? ', with that port in the global http_port' : '';
+  return `a site address has no scheme: write ${shown(address, port)}${named}${only}`;
+}
+
+function withoutPath(address: string, path: string): string {
+  const inside = path === '/' ? '' : ` and put "handle ${unquoted(path)} { … }" inside the site`;
+  return `a site address has no path: write ${shown(address, /:\d+$/.exec(address)?.[0])}${inside}`;
+}
+
+/** The address without anything but its domain and its port, which begins with a colon. */
+function shown(address: string, port = ''): string {
+  const host = address.slice(0, address.length - port.length);
+  if (host === '' && port !== '') return port;
+  return parseDomain(host).ok ? unquoted(`${host}${port}`) : 'the domain alone';
 }
 
 const unopened = (port: number, { http, https }: FilePorts): string =>

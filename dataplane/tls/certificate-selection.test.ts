@@ -83,14 +83,20 @@ test('one that is not valid leaves its name to a valid one of the wildcard, for 
   assert.deepEqual(selection.find('a.a.test'), ['new']);
 });
 
-test('of several certificates for a name, a currently valid one wins, then a provided one, then the one that expires last', () => {
+test('of several certificates for a name, a currently valid one wins, then a provided one, then an internal one, then the one that expires last', () => {
   const selection = new Selection();
   selection.put('over', ['a.test'], { source: 'file', from: -90, until: -1 });
   assert.deepEqual(selection.find('a.test'), ['over']);
-  selection.put('short', ['a.test'], { until: 30 });
-  selection.put('long', ['a.test'], { until: 60 });
-  assert.deepEqual(selection.find('a.test'), ['long']);
-  selection.put('provided', ['a.test'], { source: 'pushed', until: 10 });
+  selection.put('30 days', ['a.test'], { until: 30 });
+  selection.put('60 days', ['a.test'], { until: 60 });
+  selection.put('45 days', ['a.test'], { until: 45 });
+  assert.deepEqual(selection.find('a.test'), ['60 days']);
+  selection.put('internal', ['a.test'], { source: 'internal', until: 20 });
+  assert.deepEqual(selection.find('a.test'), ['internal']);
+  for (const source of ['pushed', 'applied', 'file'] as const) {
+    selection.put('provided', ['a.test'], { source, until: 10 });
+    assert.deepEqual(selection.find('a.test'), ['provided'], source);
+  }
   selection.put('later', ['a.test'], { source: 'file', from: 1, until: 90 });
   assert.deepEqual(selection.find('a.test'), ['provided']);
 });

@@ -531,6 +531,18 @@ describe('many names', () => {
     assert.ok(scene.orders.length < 20, `${scene.orders.length} orders in 4 s`);
   });
 
+  test('that share a rate limit are still placed one at a time after one that failed here, which says nothing about the limit', async () => {
+    const scene = new Scene();
+    scene.answer = () => new IssueError('limited', 'too many new orders', 36_000);
+    scene.issuer.setNames(Array.from({ length: 30 }, (_, at) => `site-${at}.test`));
+    for (let turns = 0; turns < 100; turns++) await turn();
+    const before = scene.orders.length;
+    scene.answer = () => new IssueError(scene.orders.length === before + 1 ? 'local' : 'limited', 'no', 36_000);
+    scene.clock.pass(10_000);
+    for (let turns = 0; turns < 100; turns++) await turn();
+    assert.equal(scene.orders.length, before + 2);
+  });
+
   test('that wait for a rate limit which others have reached are said to, and no handshake waits for them', async () => {
     const scene = new Scene();
     scene.answer = () => new IssueError('limited', 'too many new orders', 36_000);

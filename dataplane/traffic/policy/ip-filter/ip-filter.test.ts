@@ -115,6 +115,9 @@ test('without the database a filter that names countries refuses everyone but th
     assert.match((await proxy.request(from('8.8.8.8'))).line, / 403 /);
     assert.match((await proxy.request(from('10.0.0.1'))).line, / 200 /);
   }
+  // Here, an unknown country would be let in.
+  using proxy = await ProxyFixture.with([filtered({ deny_countries: ['DE'] })], behindProxy);
+  for (const address of ['8.8.8.8', '10.0.0.1']) assert.match((await proxy.request(from(address))).line, / 403 /, address);
 });
 
 test('with a database that cannot be read when it is needed, such a filter refuses everyone but the addresses that it allows', async () => {

@@ -75,26 +75,31 @@ export function gatewayHost(
       list,
     };
   });
-  const over = covered.filter((place) => !named.includes(place));
+  const over = covered.filter((place) => !named.includes(place)).flatMap((one) => one.listeners);
   const ownFirst = (some: readonly BoundListener[]) => [...new Set(some)].sort((a, b) => Number(owner.isOwn(b)) - Number(owner.isOwn(a)));
-  const listeners = ownFirst([...served, ...over].flatMap((one) => one.listeners));
-  // What a late listener has taken over still decides about the certificate, if it has one.
+  const listeners = ownFirst([...served.flatMap((one) => one.listeners), ...over]);
   const early = served.flatMap(({ before }) => before).filter((bound) => !refusing.has(bound));
-  const certified = new Set(early.filter(({ secrets }) => secrets.length > 0).map((bound) => bound.owner.meta.namespace));
-  const certifying =
-    certified.size > 0
-      ? ownFirst([
-          ...early,
-          ...listeners.filter((bound) => certified.has(bound.owner.meta.namespace)),
-          ...over.flatMap((one) => one.listeners),
-        ])
-      : listeners;
+  const certifying = ownFirst(certifyingListeners(listeners, early, over));
   return {
     ...{ name, listeners, conflicting, isOfOther: owner.isOfOther, clientRules: clients },
     ...blocksOfHost({ places, isShared }, map, backends),
     ...hostCertificate(name, listeners, certifying, owner, rules),
     ports: [...new Set(places.map(({ port }) => mapPort(map, port)))],
   };
+}
+
+/**
+ * The listeners that decide about the certificate of a host. If those that late ones have taken it from have certificates, their namespaces
+ * still do.
+ */
+function certifyingListeners(
+  listeners: readonly BoundListener[],
+  early: readonly BoundListener[],
+  over: readonly BoundListener[],
+): readonly BoundListener[] {
+  const certified = new Set(namespacesOf(early.filter(({ secrets }) => secrets.length > 0)));
+  if (certified.size === 0) return listeners;
+  return [...early, ...listeners.filter(({ owner }) => certified.has(owner.meta.namespace)), ...over];
 }
 
 /** Whether a listener serves clients with certificates of these authorities only, or without any (null), as they are required there. */

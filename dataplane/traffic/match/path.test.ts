@@ -53,9 +53,11 @@ test('a prefix is removed from the path as it was sent', () => {
     ['/api/.', '/api', '/.'],
     ['/%61pix', '/api', 'x'],
     ['/a%2fb/x', '/a%2Fb', '/x'],
+    ['/%61%2Fbc', '/a%2Fb', 'c'],
   ];
   for (const [path, prefix, rest] of table) assert.equal(path.slice(sentPrefixLength(path, prefix)), rest, path);
   for (const other of ['/other', '/%61p', '/ap/i', '/%2Fapi', '/']) assert.equal(sentPrefixLength(other, '/api'), -1, other);
+  assert.equal(sentPrefixLength('/%61/b', '/axb'), -1);
 });
 
 test('normalizing takes time linear in the length of the path', () => {

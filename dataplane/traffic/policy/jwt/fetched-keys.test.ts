@@ -79,6 +79,14 @@ test('a request waits for the first keys, and after two seconds without them it 
   assert.equal(statusOf(await late.answer), 503);
 });
 
+test('a token that was accepted is refused once its key is no longer among those that are fetched', async () => {
+  using fixture = await Fixture.start();
+  await fixture.publish({ keys: [keyOf('a', first)] });
+  assert.equal(await fixture.status(asking('a', first)), 200);
+  await fixture.publish({ keys: [keyOf('a', second)] });
+  assert.deepEqual([await fixture.status(asking('a', first)), await fixture.status(asking('a', second))], [401, 200]);
+});
+
 test('while keys cannot be fetched, requests are answered with 503 at once, and explain says why', async () => {
   using fixture = await Fixture.start();
   await fixture.publish({ failure: 'connection refused' });

@@ -246,6 +246,8 @@ test('a token may be in a cookie or a query parameter, and a request with two is
     asking(token, `/?access_token=${token}`),
     asking(token, `/?%61ccess_token=${token}`),
     asking(token, '/', `Authorization: Bearer ${token}`),
+    // An upstream may use the other one.
+    asking(token, '/', 'Authorization: Basic Ym9iOng='),
     asking(token, '/', `Cookie: s=${token}; s=x`),
     // Most servers trim the name of a cookie, and would take the other one.
     withCookie.replace('a=1', 's =x'),

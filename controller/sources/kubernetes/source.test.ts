@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
+import { makePair } from '../../../shared/certificates/testing/pairs.ts';
 import { GATEWAY_CONTROLLER } from '../../../shared/name.ts';
 import { clockWithShortWaits } from '../../../shared/runtime/testing/shortened-clock.ts';
 import { until } from '../../../shared/runtime/testing/until.ts';
@@ -8,7 +9,7 @@ import type { Snapshot } from '../source.ts';
 import { HTPASSWD_SECRETS } from './objects/htpasswd-secret.ts';
 import { TLS_SECRETS } from './objects/secret.ts';
 import { createKubernetesSource } from './source.ts';
-import { putSite, SECRETS_PATH } from './testing/fake-objects.ts';
+import { fakeIngress, INGRESSES_PATH, putSite, SECRETS_PATH } from './testing/fake-objects.ts';
 import { fakeCluster } from './testing/watched.ts';
 
 /** The source of a cluster with a site, which has been listed. */
@@ -74,4 +75,26 @@ test('two kinds of Secrets that cannot be read are two failures, and only when b
   refused.clear();
   await until('the return of both', () => said('the cluster can be read again') > 0);
   assert.equal(said('the cluster can be read again'), 1);
+});
+
+test('a Secret whose key is written after its certificate does not turn HTTPS off meanwhile', async (t) => {
+  const { server, snapshots } = await listedSource(t);
+  const [old, renewed] = await Promise.all([makePair(['web.example']), makePair(['web.example'])]);
+  const write = (certificate: string, privateKey: string) => {
+    const data = { 'tls.crt': Buffer.from(certificate).toString('base64'), 'tls.key': Buffer.from(privateKey).toString('base64') };
+    server.put(SECRETS_PATH, { metadata: { name: 'web', namespace: 'default' }, type: 'kubernetes.io/tls', data });
+  };
+  const presents = ({ certificate }: typeof old, problem: RegExp) => {
+    const last = snapshots.findLast((one) => one.kind === 'listed');
+    const isPresented = last?.certificates?.some((one) => one.certificate.trim() === certificate.trim()) === true;
+    return isPresented && problem.test(last?.problems.map(({ message }) => message).join() ?? '');
+  };
+  const web = fakeIngress('web', 'web.example');
+  server.put(INGRESSES_PATH, { ...web, spec: { ...(web.spec as object), tls: [{ secretName: 'web' }] } });
+  write(old.certificate, old.privateKey);
+  await until('the certificate', () => presents(old, /^$/));
+  write(renewed.certificate, old.privateKey);
+  await until('the problem', () => presents(old, /does not belong.*last valid version is presented/));
+  write(renewed.certificate, renewed.privateKey);
+  await until('the renewed one', () => presents(renewed, /^$/));
 });

@@ -16,6 +16,8 @@ export type Resource<T> = {
   readonly hasStatus?: boolean;
   /** Extracts the parts of an object that are used. A change that leaves them deeply equal is ignored. */
   read(object: never): T;
+  /** What is kept of an object that was known before; `now` if absent. Must return what is equal to `before` if `now` is unchanged. */
+  changed?(before: T, now: T): T;
 };
 
 /** `networking.k8s.io/v1`. */

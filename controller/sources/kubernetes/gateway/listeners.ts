@@ -1,12 +1,10 @@
-import type { Certificate } from '../../../../shared/certificates/certificate.ts';
 import { readClientAuthorities } from '../../../../shared/certificates/client-authorities.ts';
-import { type Parsed, refused } from '../../../../shared/values/parsed.ts';
 import type { ClientValidation, Gateway, GatewayListener, ListenerSet, NamespaceFilter } from '../objects/gateway.ts';
 import { byAge, type Meta, nameOf } from '../objects/meta.ts';
 import type { Namespace } from '../objects/namespace.ts';
 import { GATEWAY_GROUP } from '../objects/object-ref.ts';
 import type { TlsSecret } from '../objects/secret.ts';
-import { readSecret } from '../objects/secret-certificate.ts';
+import { EARLIER_STAYS, faultOfSecret, usableCertificate } from '../objects/secret-certificate.ts';
 import { selects } from '../objects/selector.ts';
 import { readAuthorities } from './authorities.ts';
 import type { OwnAddress } from './gateway-addresses.ts';
@@ -171,11 +169,11 @@ function certificatesOf({ protocol, tls }: GatewayListener, from: Referrer, secr
       verdict ??= fails('InvalidCertificateRef', `${ref.kind} ${name}: only Secrets can be used`);
     else if (!grants.allows(from, ref)) verdict ??= fails('RefNotPermitted', `no ReferenceGrant allows the Secret ${name}`);
     else {
-      const read = readNamed(name, secrets.get(name));
-      if (!read.ok) verdict ??= fails('InvalidCertificateRef', read.reason);
-      else {
+      const { certificate, fault } = readNamed(name, secrets.get(name));
+      if (fault !== null) verdict ??= fails('InvalidCertificateRef', fault);
+      if (certificate !== null) {
         found.push(name);
-        certified.push(...read.value.domains);
+        certified.push(...certificate.domains);
       }
     }
   }
@@ -183,10 +181,13 @@ function certificatesOf({ protocol, tls }: GatewayListener, from: Referrer, secr
   return { verdict, secrets: found, certified };
 }
 
-function readNamed(name: string, secret: TlsSecret | undefined): Parsed<Certificate> {
-  if (secret === undefined) return refused(`the TLS Secret ${name} does not exist (its type must be kubernetes.io/tls)`);
-  const certificate = readSecret(secret);
-  return certificate.ok ? certificate : refused(`the Secret ${name}: ${certificate.reason}`);
+/** The certificate that can be presented, and what is wrong with the Secret. */
+function readNamed(name: string, secret: TlsSecret | undefined) {
+  if (secret === undefined)
+    return { certificate: null, fault: `the TLS Secret ${name} does not exist (its type must be kubernetes.io/tls)` };
+  const [certificate, fault] = [usableCertificate(secret), faultOfSecret(secret)];
+  const stays = certificate === null ? '' : `; ${EARLIER_STAYS}`;
+  return { certificate, fault: fault === null ? null : `the Secret ${name}: ${fault}${stays}` };
 }
 
 const validationOf = ({ clientValidation, clientValidationByPort }: Gateway, port: number): ClientValidation | null =>

@@ -6,7 +6,7 @@ import type { SourceCertificate } from '../../source.ts';
 import { coveringNames } from '../gateway/hosts/hostnames.ts';
 import { isOlder, isOlderForeign, type Meta } from '../objects/meta.ts';
 import type { TlsSecret } from '../objects/secret.ts';
-import { readSecret } from '../objects/secret-certificate.ts';
+import { faultOfSecret, usableCertificate } from '../objects/secret-certificate.ts';
 
 /** The maximum number of names in a line; more are split into several. */
 const MAX_NAMES = 100;
@@ -26,12 +26,19 @@ export class SecretCertificates {
   use(secret: string, host: string): string | null {
     const found = this.secrets.get(secret);
     if (found === undefined) return `the TLS Secret ${secret} does not exist (its type must be kubernetes.io/tls)`;
-    const certificate = readSecret(found);
-    if (!certificate.ok) return `the Secret ${secret}: ${certificate.reason}`;
-    if (host !== CATCH_ALL && !covers(certificate.value.domains, host))
-      return `the certificate of the Secret ${secret} is for ${certificate.value.domains.slice(0, 5).join(', ')}, not for ${host}`;
+    const certificate = usableCertificate(found);
+    if (certificate === null) return `the Secret ${secret}: ${faultOfSecret(found)}`;
+    if (host !== CATCH_ALL && !covers(certificate.domains, host))
+      return `the certificate of the Secret ${secret} is for ${certificate.domains.slice(0, 5).join(', ')}, not for ${host}`;
     this.note(secret, host);
     return null;
+  }
+
+  /** Why an earlier version of a Secret is presented instead of its newest one; null if that is not the case. */
+  whyEarlier(secret: string): string | null {
+    const found = this.secrets.get(secret);
+    const fault = found?.lastGood && faultOfSecret(found);
+    return fault ? `the Secret ${secret}: ${fault}` : null;
   }
 
   /** Presents one of the Secrets of a listener for a host: the first one that covers it. @returns whether one can be. */
@@ -92,8 +99,7 @@ export class SecretCertificates {
 
   private read(secret: string): Certificate | null {
     const found = this.secrets.get(secret);
-    const certificate = found && readSecret(found);
-    return certificate?.ok ? certificate.value : null;
+    return found === undefined ? null : usableCertificate(found);
   }
 }
 

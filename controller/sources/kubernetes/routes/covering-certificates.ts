@@ -3,7 +3,7 @@ import { CATCH_ALL, type Domain, wildcardOf } from '../../../../shared/values/ho
 import type { BoundListener } from '../gateway/listeners.ts';
 import { isOlder, isOlderForeign, type Meta } from '../objects/meta.ts';
 import type { TlsSecret } from '../objects/secret.ts';
-import { readSecret } from '../objects/secret-certificate.ts';
+import { usableCertificate } from '../objects/secret-certificate.ts';
 import type { PathClaim, Request } from './claim.ts';
 
 /** A certificate of an object for several hosts. */
@@ -86,9 +86,9 @@ function coveringOf(
   const about = { meta: found.owner.meta, since: first.owner.meta };
   if (found.https.kind !== 'secret') return { ...about, namespace: null, names: null };
   const secret = secrets.get(`${found.https.namespace}/${found.https.secret}`);
-  const certificate = secret && readSecret(secret);
-  if (certificate?.ok !== true) return null;
-  const { domains } = certificate.value;
+  const certificate = secret === undefined ? null : usableCertificate(secret);
+  if (certificate === null) return null;
+  const { domains } = certificate;
   const isForHost = first.host === CATCH_ALL || covers(domains, first.host);
   return isForHost ? { ...about, namespace: secret?.meta.namespace ?? null, names: domains } : null;
 }

@@ -12,6 +12,7 @@ import type { Ingress } from '../objects/ingress.ts';
 import { byAge, isOlder, type Meta } from '../objects/meta.ts';
 import { KUBERNETES_SOURCE, problemOf } from '../objects/owner.ts';
 import { isSameList } from '../objects/same-list.ts';
+import { EARLIER_STAYS } from '../objects/secret-certificate.ts';
 import { ingressStatusOf } from '../status/ingress-status.ts';
 import { SecretCertificates } from './certificates.ts';
 import type { PathClaim, Request } from './claim.ts';
@@ -221,7 +222,10 @@ function httpsOf(
   for (const { owner, https } of securing) {
     if (https.kind === 'off') continue;
     if (https.kind === 'auto') return 'auto';
-    const why = certificates.use(`${https.namespace}/${https.secret}`, host);
+    const secret = `${https.namespace}/${https.secret}`;
+    const why = certificates.use(secret, host);
+    const fault = certificates.whyEarlier(secret);
+    if (why === null && fault !== null) problems.push(problemOf(owner, host, 'no_certificate', `${fault}; ${EARLIER_STAYS}`));
     if (why === null) return 'provided';
     problems.push(problemOf(owner, host, 'no_certificate', `${why}; ${host} is served over HTTP alone until it is there`));
     return 'off';

@@ -221,8 +221,10 @@ export class Reflector<T> {
 
   /** Reuses the object if nothing in it has changed, so that results cached by it are found. */
   private read(key: string, item: unknown): { readonly object: T; readonly isNew: boolean } {
-    const object = this.options.resource.read(item as never);
+    const { resource } = this.options;
+    const read = resource.read(item as never);
     const before = this.objects.get(key);
+    const object = before === undefined ? read : (resource.changed?.(before, read) ?? read);
     const isNew = before === undefined || !isDeepStrictEqual(before, object);
     return isNew ? { object, isNew } : { object: before, isNew };
   }

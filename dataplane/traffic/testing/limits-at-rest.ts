@@ -1,9 +1,12 @@
 import { UnreadShare } from '../client/http2/unread-share.ts';
 import { advance, settle } from '../codec/http2/limits/advance.ts';
+import { countQueued, muchIsQueued } from '../codec/http2/limits/queued-requests.ts';
 import { ReceiveWindow } from '../codec/http2/limits/receive-window.ts';
 
-/** The limits of a thread: for what its streams keep, for what its clients leave unread, and for the growth of its windows (bytes). */
-const [KEPT, UNREAD, GROWTH] = [134_217_728, 134_217_728, 67_108_864];
+/** The limits of a thread: for what its streams keep, for what its clients leave unread, and for what its requests have waiting (bytes). */
+const [KEPT, UNREAD, QUEUED] = [134_217_728, 134_217_728, 134_217_728];
+/** Those for its windows: for their growth, and for those of connections with uploads. */
+const [GROWTH, WIDENED] = [67_108_864, 268_435_456];
 /** What a client may not leave unread for long. */
 const MUCH = 100_000;
 const MINUTE = 60_000;
@@ -13,7 +16,8 @@ export function stillCounted(): string[] {
   return [
     ...(allKept() ? [] : ['what streams keep']),
     ...(isUnread() ? ['what clients leave unread'] : []),
-    ...(allGrow() ? [] : ['windows']),
+    ...(allWaits() ? [] : ['what waits for targets']),
+    ...(allGrow() && allWidens() ? [] : ['windows']),
   ];
 }
 
@@ -42,4 +46,22 @@ function allGrow(): boolean {
   const opened = window.consume(GROWTH);
   window.release();
   return opened === 2 * GROWTH;
+}
+
+/** Whether all may wait that may wait at all, and no more. */
+function allWaits(): boolean {
+  countQueued(QUEUED);
+  const tooMuch = muchIsQueued();
+  countQueued(1);
+  const enough = muchIsQueued();
+  countQueued(-QUEUED - 1);
+  return !tooMuch && enough;
+}
+
+/** Whether a window can be widened by as much as all windows may be. */
+function allWidens(): boolean {
+  const window = new ReceiveWindow(1, 1);
+  const more = window.widen(WIDENED + 1);
+  window.release();
+  return more === WIDENED;
 }

@@ -13,7 +13,7 @@ import type { Http2Stream } from './stream.ts';
 
 /** What the frames of a connection act on. */
 export interface IncomingSession {
-  readonly limits: { readonly isServer: boolean; readonly streams: number; readonly fieldList: number };
+  readonly limits: { readonly isServer: boolean; readonly streams: number; readonly connectionWindow: number; readonly fieldList: number };
   readonly peer: PeerSettings;
   readonly streams: Pick<TurnoverMap<number, Http2Stream>, 'size' | 'get' | 'values'>;
   readonly closed: ClosedStreams;

@@ -194,6 +194,15 @@ export class Incoming implements FrameSink {
     if (updated !== undefined) stream.priority = updated;
     else if (block.priority !== '') stream.priority = readPriority(block.priority);
     this.owner.request(stream, block, session.decoder.tooLarge);
+    // A tunnel lasts long, and may never carry much.
+    if (!ends && block.method !== 'CONNECT') this.widen();
+  }
+
+  /** Connections without uploads need no large window. */
+  private widen(): void {
+    const { session } = this;
+    const more = session.window.widen(session.limits.connectionWindow);
+    if (more > 0 && !session.ended) session.sender.output.frame(TYPE.windowUpdate, 0, 0, more);
   }
 
   /** A block for a stream that is closed or was never opened. */

@@ -1,3 +1,7 @@
+import { countQueued, muchIsQueued } from './limits/queued-requests.ts';
+
+/** A sender with more than this queued pauses (bytes). */
+const HIGH_WATER = 65_536;
 /** The buffer that short pieces share (bytes). */
 const TAIL = 16_384;
 
@@ -9,6 +13,17 @@ export class PieceQueue {
   /** The buffer of the last piece if that was copied, and how much of it is in use. */
   private tail: Buffer | null = null;
   private tailUsed = 0;
+  private ofRequest: boolean;
+
+  /** `ofRequest`: whether they count in what the requests of the thread have waiting. */
+  constructor(ofRequest: boolean) {
+    this.ofRequest = ofRequest;
+  }
+
+  /** Whether their sender should pause. */
+  get isFull(): boolean {
+    return this.bytes >= (this.ofRequest && muchIsQueued() ? 1 : HIGH_WATER);
+  }
 
   get first(): Buffer | undefined {
     return this.pieces[0];
@@ -23,7 +38,7 @@ export class PieceQueue {
   add(piece: Buffer, at: number, to: number, isShort: boolean): void {
     if (isShort) this.addCopy(piece, at, to);
     else this.pieces.push(piece.subarray(at, to));
-    this.bytes += to - at;
+    this.count(to - at);
   }
 
   /** Short pieces share a buffer, and become frames together: there may be thousands of them. */
@@ -48,8 +63,19 @@ export class PieceQueue {
   sent(bytes: number): void {
     const { pieces } = this;
     const piece = pieces[0] as Buffer;
-    this.bytes -= bytes;
+    this.count(-bytes);
     if (bytes === piece.length) pieces.shift();
     else pieces[0] = piece.subarray(bytes);
+  }
+
+  /** None of them will be sent any more, but for what is being sent just now. */
+  drop(): void {
+    this.count(-this.bytes);
+    this.ofRequest = false;
+  }
+
+  private count(bytes: number): void {
+    this.bytes += bytes;
+    if (this.ofRequest) countQueued(bytes);
   }
 }

@@ -6,7 +6,7 @@ export type SessionLimits = {
   /** Concurrent streams that the peer may open; 0 for a client. */
   readonly streams: number;
   readonly streamWindow: number;
-  /** The windows grow up to these. */
+  /** The windows grow up to the maxima. A server's connection has its window once a request has a body, as long as there is memory for it. */
   readonly maxStreamWindow: number;
   readonly connectionWindow: number;
   readonly maxConnectionWindow: number;

@@ -1,5 +1,5 @@
 import { TurnoverMap } from '../../../../shared/runtime/turnover-map.ts';
-import { ERROR, MAX_STREAM_ID, TYPE } from './frames/frame.ts';
+import { DEFAULT_WINDOW, ERROR, MAX_STREAM_ID, TYPE } from './frames/frame.ts';
 import { FrameReader } from './frames/frame-reader.ts';
 import { PrefaceReader } from './frames/preface.ts';
 import { PeerSettings } from './frames/settings.ts';
@@ -63,7 +63,7 @@ export class Http2Session implements StreamSession {
   constructor(owner: SessionOwner, limits: SessionLimits) {
     this.owner = owner;
     this.limits = limits;
-    this.window = new ReceiveWindow(limits.connectionWindow, limits.maxConnectionWindow);
+    this.window = new ReceiveWindow(limits.isServer ? DEFAULT_WINDOW : limits.connectionWindow, limits.maxConnectionWindow);
     this.sender = new Sender((parts) => owner.write(parts));
     this.resets = new Resets(this.sender.output, !limits.isServer);
     this.incoming = new Incoming(this, owner);

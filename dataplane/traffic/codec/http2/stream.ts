@@ -1,5 +1,6 @@
 import { AppendBuffer } from '../../io/append-buffer.ts';
 import { ERROR } from './frames/frame.ts';
+import { muchIsQueued } from './limits/queued-requests.ts';
 import type { ReceiveWindow } from './limits/receive-window.ts';
 import type { OutgoingHead } from './outgoing-head.ts';
 import { COPIED } from './output.ts';
@@ -7,8 +8,6 @@ import { PieceQueue } from './piece-queue.ts';
 import { NO_SIGNAL, type Priority } from './priority/priority.ts';
 import type { StreamReceiver } from './stream-receiver.ts';
 
-/** A stream with more than this queued makes its sender pause (bytes). */
-const HIGH_WATER = 65_536;
 const LOW_WATER = 16_384;
 /** A piece of a body with at least this many bytes is passed on by itself, as it is; others are gathered. */
 export const LARGE = 1_024;
@@ -16,12 +15,16 @@ export const LARGE = 1_024;
 const MAX_KEPT = 1_048_576;
 /** What was kept is passed on in pieces of this size, so that its recipient can pause after each (bytes). */
 const KEPT_PIECE = 65_536;
+/** The same while much waits for targets that don't read: one such piece of each request waits there, as a copy (bytes). */
+const SMALL_PIECE = 2_048;
 const NOTHING = Buffer.alloc(0);
 
 /** What a stream needs from its connection. */
 export interface StreamSession {
   /** Whether anything can be written at present. */
   readonly writable: boolean;
+  /** Of a client, what it sends are requests. */
+  readonly limits: { readonly isServer: boolean };
   /** Bytes of DATA that may be sent on all streams. */
   sendWindow: number;
   sendHead(stream: Http2Stream, head: OutgoingHead, ends: boolean): void;
@@ -112,12 +115,12 @@ export class Http2Stream {
   write(buffer: Buffer, from: number, to: number): boolean {
     if (this.isClosed || this.ends) return true;
     let at = from;
-    if (this.idle && this.session.writable) at += this.sendSome(buffer, from, to, false);
+    if (this.sendWindow > 0 && this.idle && this.session.writable) at += this.sendSome(buffer, from, to, false);
     if (at === to) return true;
-    this.pieces ??= new PieceQueue();
+    this.pieces ??= new PieceQueue(!this.session.limits.isServer);
     this.pieces.add(buffer, at, to, to - from <= COPIED);
     this.session.enqueue(this);
-    if (this.queued < HIGH_WATER) return true;
+    if (!this.pieces.isFull) return true;
     this.senderPaused = true;
     return false;
   }
@@ -263,7 +266,7 @@ export class Http2Stream {
       this.expected -= bytes;
       if (this.expected < 0) return false;
     }
-    if (!this.isPaused && this.kept.length === 0 && bytes >= LARGE) {
+    if (!this.isPaused && this.kept.length === 0 && bytes >= LARGE && (bytes <= SMALL_PIECE || !this.passesLittle)) {
       if (reused) this.deliver(Buffer.from(buffer.subarray(from, to)), 0, bytes);
       else this.deliver(buffer, from, to);
     } else {
@@ -271,6 +274,10 @@ export class Http2Stream {
       this.session.kept(this, bytes);
     }
     return true;
+  }
+
+  private get passesLittle(): boolean {
+    return this.session.limits.isServer && muchIsQueued();
   }
 
   private keep(buffer: Buffer, from: number, to: number): void {
@@ -336,13 +343,21 @@ export class Http2Stream {
   private deliverKept(): void {
     while (this.kept.length > 0 && !this.isPaused && !this.dropsInput) {
       const { kept } = this;
-      const bytes = Math.min(kept.length, KEPT_PIECE);
+      const bytes = Math.min(kept.length, this.passesLittle ? SMALL_PIECE : KEPT_PIECE);
       this.kept = bytes === kept.length ? NOTHING : kept.subarray(bytes);
       if (this.isAccepted(kept, 0, bytes) || this.isClosed) this.session.consumed(this, bytes);
       else {
         this.isPaused = true;
         this.kept = kept;
       }
+    }
+    // What it was gathered in is up to twice as long as what was kept at most.
+    const { kept } = this;
+    if (kept.length === 0) this.gathering = null;
+    else if (kept.length * 4 < kept.buffer.byteLength) {
+      this.gathering = null;
+      this.kept = Buffer.allocUnsafeSlow(kept.length);
+      kept.copy(this.kept);
     }
   }
 
@@ -376,6 +391,7 @@ export class Http2Stream {
     // First, so that its receiver is notified even if something after it fails.
     this.session.wake(this);
     this.heads = null;
+    this.pieces?.drop();
     this.pieces = null;
     if (this.dropsInput) this.dropKept();
     this.window.release();

@@ -6,7 +6,11 @@ const MAX_GROWTH = 67_108_864;
 /** At most this part of the thread's memory. */
 const PART = 16;
 
+/** How much windows of the thread may be widened at once, all of them together (bytes). */
+const MAX_WIDENED = 268_435_456;
+
 let growth = 0;
+let widened = 0;
 
 /**
  * How much a peer may still send, on one stream or on all streams of its connection (RFC 9113 5.2). It grows while it is what limits the
@@ -20,6 +24,7 @@ export class ReceiveWindow {
   private size: number;
   private readonly maxSize: number;
   private grown = 0;
+  private widened = 0;
   private released = false;
 
   /** Begins with `size` bytes, and grows to `maxSize`. */
@@ -67,10 +72,23 @@ export class ReceiveWindow {
     this.consumed += more;
   }
 
+  /** Makes it this large at once, if there is memory for that. @returns by how much to open it now. */
+  widen(size: number): number {
+    const more = size - this.size;
+    if (this.released || more <= 0 || widened + more > withinMemory(MAX_WIDENED, PART)) return 0;
+    widened += more;
+    this.widened += more;
+    this.size += more;
+    this.left += more;
+    return more;
+  }
+
   /** It is no longer used. */
   release(): void {
     this.released = true;
     growth -= this.grown;
+    widened -= this.widened;
     this.grown = 0;
+    this.widened = 0;
   }
 }

@@ -1,0 +1,210 @@
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { setThreadMemory } from '../../../../shared/runtime/thread-memory.ts';
+import { block, CODE, FLAG, FRAME, frame, head, INITIAL_WINDOW, PREFACE, word } from '../../testing/http2/frames.ts';
+import { countQueued, muchIsQueued } from './limits/queued-requests.ts';
+import { Http2Session } from './session.ts';
+import type { SessionLimits, SessionOwner } from './session-owner.ts';
+import type { Http2Stream } from './stream.ts';
+import type { StreamReceiver } from './stream-receiver.ts';
+
+/** What all requests of a thread may have waiting. */
+const LIMIT = 134_217_728;
+const MB = 1_048_576;
+const CANCEL = CODE.cancel;
+const CLIENT_LIMITS: SessionLimits = {
+  isServer: false,
+  streams: 0,
+  streamWindow: 262_144,
+  maxStreamWindow: 262_144,
+  connectionWindow: MB,
+  maxConnectionWindow: MB,
+  maxUnread: Number.POSITIVE_INFINITY,
+  fieldList: 65_536,
+};
+/** What has arrived is passed on, and what follows from that is sent. */
+async function turns(): Promise<void> {
+  for (let nth = 0; nth < 3; nth++) await new Promise((resolve) => setImmediate(resolve));
+}
+
+/** One side of a connection whose peer is the test, and the last stream that was opened on it. */
+class Side implements SessionOwner {
+  readonly session: Http2Session;
+  stream: Http2Stream | null = null;
+  readonly pieces: number[] = [];
+  drains = 0;
+  private readonly written: Buffer[] = [];
+
+  constructor(isServer: boolean, t: TestContext) {
+    t.after(() => this.session.lost(CANCEL));
+    this.session = new Http2Session(this, { ...CLIENT_LIMITS, isServer, streams: isServer ? 128 : 0 });
+    this.session.receive(Buffer.concat([Buffer.from(isServer ? PREFACE : ''), frame(FRAME.settings, 0, 0, noWindow())]));
+  }
+
+  /** By how much it has opened the window of its connection so far. */
+  get opened(): number {
+    const bytes = Buffer.concat(this.written);
+    let opened = 0;
+    for (let at = 0; at < bytes.length; at += 9 + bytes.readUIntBE(at, 3))
+      if (bytes.readUInt8(at + 3) === FRAME.windowUpdate && bytes.readUInt32BE(at + 5) === 0) opened += bytes.readUInt32BE(at + 9);
+    return opened;
+  }
+
+  /** Sends the head of a request to a target. */
+  ask(): Http2Stream {
+    const stream = this.session.open();
+    assert.ok(stream !== null);
+    stream.receiver = this.receiver(stream);
+    stream.head({ status: 0, pseudo: head().flat(), lines: '', length: -1 }, false);
+    return stream;
+  }
+
+  request(stream: Http2Stream): void {
+    this.stream = stream;
+    stream.receiver = this.receiver(stream);
+  }
+
+  /** Pauses after each piece, as if it had to wait for its target. */
+  private receiver(stream: Http2Stream): StreamReceiver {
+    return {
+      data: (_buffer, from, to) => {
+        this.pieces.push(to - from);
+        stream.pause();
+        return true;
+      },
+      ended: () => undefined,
+      closed: () => undefined,
+      drained: () => void this.drains++,
+      onFault: (error) => {
+        throw error;
+      },
+    };
+  }
+
+  response(): void {
+    // No target responds here.
+  }
+
+  write(parts: readonly Buffer[]): boolean {
+    this.written.push(...parts.map((part) => Buffer.from(part)));
+    return true;
+  }
+
+  monotonic = (): number => 0;
+  readComplete = (): void => undefined;
+  holdBack = (): void => undefined;
+  settingsChanged = (): void => undefined;
+  goingAway = (): void => undefined;
+  failed = (): void => undefined;
+  finished = (): void => undefined;
+
+  onFault(error: unknown): void {
+    throw error;
+  }
+}
+
+/** The setting of a peer on whose streams nothing may be sent yet. */
+function noWindow(): Buffer {
+  const setting = Buffer.alloc(6);
+  setting.writeUInt16BE(INITIAL_WINDOW, 0);
+  return setting;
+}
+
+/** From now on, until the test ends, this much more of other requests waits for targets. */
+function othersWait(bytes: number, t: TestContext): void {
+  countQueued(bytes);
+  t.after(() => countQueued(-bytes));
+}
+
+const headers = (stream: number, flags: number): Buffer => frame(FRAME.headers, FLAG.endHeaders | flags, stream, block(head()));
+
+test('while much waits for targets that do not read, a request waits with one piece, and goes on once that is sent', async (t) => {
+  const target = new Side(false, t);
+  const [first, second] = [target.ask(), target.ask()];
+  assert.equal(first.write(Buffer.alloc(20_000), 0, 20_000), true);
+  othersWait(LIMIT, t);
+  assert.equal(second.write(Buffer.alloc(2_000), 0, 2_000), false);
+  await turns();
+  assert.equal(target.drains, 0);
+  target.session.receive(frame(FRAME.windowUpdate, 0, second.id, word(2_000)));
+  await turns();
+  assert.equal(target.drains, 1);
+  target.session.receive(frame(FRAME.windowUpdate, 0, second.id, word(4_000)));
+  assert.equal(second.write(Buffer.alloc(4_000), 0, 4_000), true, 'what the target reads does not wait');
+});
+
+test('what waited for a target counts no longer once it is sent, or its stream or its connection has ended', async (t) => {
+  const target = new Side(false, t);
+  othersWait(LIMIT - 100, t);
+  const streams = [target.ask(), target.ask(), target.ask()] as const;
+  const isCounted = (): boolean => muchIsQueued();
+  for (const stream of streams) stream.write(Buffer.alloc(1_000), 0, 1_000);
+  assert.equal(isCounted(), true);
+  const [sent, cancelled] = streams;
+  sent.end('');
+  target.session.receive(frame(FRAME.windowUpdate, 0, sent.id, word(1_000)));
+  await turns();
+  cancelled.reset(CANCEL);
+  assert.equal(isCounted(), true);
+  target.session.lost(CANCEL);
+  assert.equal(isCounted(), false);
+  countQueued(100);
+  assert.equal(isCounted(), false, 'nothing counts twice');
+  countQueued(1);
+  assert.equal(isCounted(), true, 'nothing is given back twice');
+  countQueued(-101);
+});
+
+test('a request is complete although much waits, and its last piece is given back once', async (t) => {
+  const target = new Side(false, t);
+  const stream = target.ask();
+  othersWait(LIMIT, t);
+  stream.write(Buffer.alloc(1_000), 0, 1_000);
+  stream.end('');
+  // The response is complete before the request is: the stream closes with its last piece.
+  target.session.receive(frame(FRAME.headers, FLAG.endHeaders | FLAG.endStream, stream.id, block([[':status', '200']])));
+  target.session.receive(frame(FRAME.windowUpdate, 0, stream.id, word(1_000)));
+  await turns();
+  assert.equal(stream.isClosed, true);
+  assert.equal(muchIsQueued(), false);
+  countQueued(1);
+  assert.equal(muchIsQueued(), true);
+  countQueued(-1);
+});
+
+test('while much waits for targets, a body is passed on in small pieces, so that little of it waits beyond that', async (t) => {
+  const client = new Side(true, t);
+  const sends = (stream: number): void =>
+    client.session.receive(Buffer.concat([headers(stream, 0), frame(FRAME.data, 0, stream, Buffer.alloc(16_000))]));
+  sends(1);
+  assert.deepEqual(client.pieces, [16_000]);
+  othersWait(LIMIT + 1, t);
+  sends(3);
+  await turns();
+  assert.deepEqual(client.pieces, [16_000, 2_048]);
+  client.stream?.resume();
+  await turns();
+  assert.deepEqual(client.pieces, [16_000, 2_048, 2_048]);
+  countQueued(-MB);
+  client.stream?.resume();
+  await turns();
+  countQueued(MB);
+  assert.deepEqual(client.pieces, [16_000, 2_048, 2_048, 16_000 - 2 * 2_048]);
+});
+
+test('the window of a connection is wide once a request has a body, as long as there is memory for it', async (t) => {
+  const connections = Array.from({ length: 20 }, () => new Side(true, t));
+  setThreadMemory(256 * MB);
+  t.after(() => setThreadMemory(Number.POSITIVE_INFINITY));
+  const wide = async (): Promise<number> => {
+    await turns();
+    return connections.filter(({ opened }) => opened === MB - 65_535).length;
+  };
+  for (const { session } of connections) session.receive(headers(1, FLAG.endStream));
+  assert.equal(await wide(), 0);
+  for (const { session } of connections) session.receive(headers(3, 0));
+  assert.equal(await wide(), 17);
+  for (const { session } of connections.slice(0, 3)) session.lost(CANCEL);
+  for (const { session } of connections.slice(17)) session.receive(headers(5, 0));
+  assert.equal(await wide(), 20);
+});

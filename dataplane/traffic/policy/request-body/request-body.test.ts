@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { test } from 'node:test';
+import { FrameTargetFixture } from '../../testing/http2/frame-target.ts';
+import { CODE, FRAME, word } from '../../testing/http2/frames.ts';
 import { Http2Client, Http2UpstreamFixture, okay } from '../../testing/http2/upstream.ts';
-import { get, ProxyFixture, site } from '../../testing/proxy/test-proxy.ts';
+import { eventually, get, ProxyFixture, site } from '../../testing/proxy/test-proxy.ts';
 import { ok, UpstreamFixture } from '../../testing/test-upstream.ts';
 
 const limited = (max_size: number, more: object = {}) => ({ ...site('a.test'), request_body: { max_size }, ...more });
@@ -73,6 +75,25 @@ test('a body over HTTP/2 without a length is counted, towards an HTTP/2 upstream
   stream.destroy();
   assert.equal((await client.request({ ':method': 'POST', ':path': '/' }, 'again')).status, 200, 'the connection is still good');
 });
+
+for (const [what, max, rest] of [
+  ['is too much', 4, chunk('')],
+  ['and the rest are too much', 7, chunk('567') + chunk('')],
+] as const)
+  test(`a body gets 413 if what a target has got of it in vain ${what} for a newer table`, async () => {
+    using target = await FrameTargetFixture.serving(() => undefined);
+    using added = await UpstreamFixture.start();
+    using proxy = await ProxyFixture.start([{ ...site('a.test', target), transport: { protocol: 'h2c' } }]);
+    const client = await proxy.connect();
+    client.send(CHUNKED + chunk('01234'));
+    await eventually('its beginning', () => target.connections[0]?.received.some(({ type }) => type === FRAME.data) === true);
+    await proxy.publish([limited(max, site('a.test', added))]);
+    target.refuse();
+    // GOAWAY: the target has processed nothing.
+    target.connections[0]?.send(FRAME.goAway, 0, 0, Buffer.concat([word(0), word(CODE.none)]));
+    client.send(rest);
+    assert.match((await client.readAnswer()).line, / 413 /);
+  });
 
 test('a block’s limit replaces its site’s', async () => {
   using proxy = await ProxyFixture.start([

@@ -30,6 +30,7 @@ import { Readiness } from './status/readiness.ts';
 import { Upstreams } from './status/upstreams.ts';
 import { LiveTable } from './table/live-table.ts';
 import type { CertificateKeeper } from './table/table.ts';
+import { LostTargets } from './table/unconfirmed/lost-targets.ts';
 import { initialRoutes } from './table/unconfirmed/published-routes.ts';
 import { LazyCertificateManager } from './tls/lazy-certificate-manager.ts';
 import { TraceExport, type TraceExportOptions } from './tracing/trace-export.ts';
@@ -52,6 +53,7 @@ export function createComponents(
   const publisher = new StatePublisher(initialRoutes(restored), trafficSettings(settings));
   const certificates: CertificateKeeper = { store: (frame) => https.apply(frame), remove: (frame) => https.removeApplied(frame) };
   const table = new LiveTable({ restored, publisher, clock, random, certificates });
+  const lost = new LostTargets({ table, clock, log });
   const readiness = new Readiness(table, restored, () => ({
     open: listenedPorts(trafficSettings(live.settings)).length,
     closed: live.settings.closedPorts.map(closedWarning),
@@ -132,6 +134,7 @@ export function createComponents(
       const { tls: _, forOneClient: __, ...report } = change;
       if (upstreams.changed(change)) emit({ kind: 'upstream', ...report });
     },
+    onLost: (target) => lost.lost(target),
     onAwaited: (name) => https.prioritize(name),
     onBotClaimed: (worker, claim) => bots.claimed(worker, claim),
     onKeyWanted: (name) => keySets.wanted(name),
@@ -172,7 +175,22 @@ export function createComponents(
     httpPort: () => live.settings.httpPort,
     opened: openHttps,
   });
-  const wired = { publisher, table, readiness, ledger, health, upstreams, analytics, traffic, history, metrics, workers, live, https };
+  const wired = {
+    publisher,
+    table,
+    readiness,
+    ledger,
+    health,
+    upstreams,
+    analytics,
+    traffic,
+    history,
+    metrics,
+    workers,
+    live,
+    https,
+    lost,
+  };
   return { ...wired, cache, cacheFiles, keySets, accessLog, traceExport };
 }
 

@@ -89,7 +89,8 @@ export async function startDataplane(base: DataplaneSettings, runtime: ProcessCo
     if (event.kind === 'worker' && event.state === 'started') runtime.committed();
     events.emit(event);
   });
-  const { table, https, live, workers, cache } = components;
+  const { table, https, live, workers, cache, lost } = components;
+  events.subscribe((event) => event.kind === 'controller' && lost.controller(event.controller, event.connected));
   await serve(components, booted, runtime.stopped);
   table.onChange((change) => {
     https.routesChanged(change);

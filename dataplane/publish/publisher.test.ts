@@ -98,6 +98,7 @@ test('a port in use by another process is reported, not retried', async () => {
       state: () => first.publisher.currentState(),
       onReport: () => undefined,
       onTarget: () => undefined,
+      onLost: () => undefined,
       onAccessLog: () => undefined,
       onCache: () => undefined,
       onAwaited: () => undefined,

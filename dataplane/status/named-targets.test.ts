@@ -9,7 +9,7 @@ type Target = NonNullable<RouteInput['upstreams']>[number];
 function owned(domain: string, upstreams: Target[], more: Partial<RouteInput> = {}, unconfirmed = false): OwnedRoute {
   const read = readAppliedRoute({ domain, upstream: null, tls: false, upstreams, ...more });
   assert.ok('route' in read, JSON.stringify(read));
-  return { route: read.route, controller: null, overrides: null, since: 0, unconfirmed, needsSetup: false };
+  return { route: read.route, controller: null, overrides: null, since: 0, unconfirmed, lost: new Set(), needsSetup: false };
 }
 
 const ADDRESS = '10.0.0.1:80';
@@ -38,6 +38,16 @@ test('a restored target with an id waits for its controller, also after a check 
   const route = owned('a.test', [{ address: ADDRESS, id: 'c1' }, { address: '10.0.0.2:80' }], {}, true);
   assert.equal(why(`${ADDRESS} c1`, '', route), 'its restored address is not confirmed; waiting for the controller');
   assert.equal(why('10.0.0.2:80', '', route), null);
+});
+
+test('a target that was lost while its controller was away waits for it, and others of its route do not', () => {
+  const route = owned('a.test', [
+    { address: ADDRESS, id: 'c1' },
+    { address: '10.0.0.2:80', id: 'c2' },
+  ]);
+  const lost = { ...route, lost: new Set([`${ADDRESS} c1`]) };
+  assert.match(why(`${ADDRESS} c1`, '', lost) ?? '', /^it did not accept connections while the controller was away/);
+  assert.equal(why('10.0.0.2:80 c2', '', lost), null);
 });
 
 test('up to ten domains of a target are listed, and all are counted once', () => {

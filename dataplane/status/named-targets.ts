@@ -5,12 +5,15 @@ import { transportName } from '../../shared/upstreams/transport.ts';
 import type { Key } from '../ledger/hash.ts';
 import { activeCheck, type HealthCheck } from '../ledger/health-checks.ts';
 import { targetKey, targetName } from '../ledger/targets.ts';
+import { lostName } from '../table/claims/claims.ts';
 import type { OwnedRoute } from '../table/table.ts';
 
 /** How many domains are listed for each target; further ones are only counted. */
 const NAMED_DOMAINS = 10;
 /** Replaces the state of a target that its source has not confirmed since the start. */
 export const UNCONFIRMED = 'unconfirmed';
+/** Replaces that of a target that did not accept connections while its controller was away. */
+const LOST = 'lost';
 
 /** How one route sees a target. */
 export type RouteView = {
@@ -53,12 +56,13 @@ export class TargetIndex {
   /** Routes that need a target. */
   readonly routes: RoutePools[] = [];
 
-  add({ route, unconfirmed }: OwnedRoute): void {
+  add(owned: OwnedRoute): void {
+    const { route } = owned;
     const places = placesIn(route);
     const pools = [...poolsIn(route), ...singleMirrorsIn(route)].flatMap((pool, index) => {
       const members: PoolTarget[] = [];
       const isInOrder = pool.lb_policy?.policy === 'first';
-      for (const seen of viewsIn(pool, route, unconfirmed)) {
+      for (const seen of viewsIn(pool, route, owned)) {
         const before = isInOrder ? { members, count: members.length } : null;
         members.push(addTarget(this.targets, route.domain, seen, before, index));
       }
@@ -101,15 +105,25 @@ export function indexTargets(routes: readonly OwnedRoute[]): TargetIndex {
   return index;
 }
 
+const WAITS: Readonly<Record<string, string>> = {
+  [UNCONFIRMED]: 'its restored address is not confirmed; waiting for the controller',
+  [LOST]: 'it did not accept connections while the controller was away, so its address may be another’s; waiting for the controller',
+};
+
 type SeenTarget = Omit<RouteView, 'before'> & Pick<NamedTarget, 'address' | 'tls' | 'id' | 'transport'>;
 type Pool = ReturnType<typeof poolsIn<RouteSpec['upstreams'][number]>>[number];
 
-function viewsIn({ upstreams, tls, transport, health }: Pool, route: RouteSpec, unconfirmed: boolean): SeenTarget[] {
+function viewsIn(
+  { upstreams, tls, transport, health }: Pool,
+  route: RouteSpec,
+  { unconfirmed, lost }: Pick<OwnedRoute, 'unconfirmed' | 'lost'>,
+): SeenTarget[] {
   const name = transportName(transport);
   return upstreams.map((upstream): SeenTarget => {
     const { address, id = null } = upstream;
     const target = { address, tls, id, transport: name, isUnused: upstream.weight === 0 };
     if (unconfirmed && id !== null) return { ...target, state: UNCONFIRMED, check: null };
+    if (lost.size > 0 && lost.has(lostName(upstream))) return { ...target, state: LOST, check: null };
     return { ...target, state: upstream.state, check: activeCheck(route.domain, upstream, tls, health, transport) };
   });
 }
@@ -168,5 +182,5 @@ export function outOfRotationReason({ views }: NamedTarget, outcome: (check: Hea
 export function outOfRotationReasonFor({ state, check }: RouteView, outcome: (check: HealthCheck) => string): string | null {
   if (check !== null) return outcome(check) || null;
   if (state === 'healthy') return null;
-  return state === UNCONFIRMED ? 'its restored address is not confirmed; waiting for the controller' : `its source says ${state}`;
+  return WAITS[state] ?? `its source says ${state}`;
 }

@@ -16,7 +16,9 @@ function troubles(
 ): PoolTrouble[] {
   const read = readAppliedRoute({ domain: 'a.test', upstream: null, tls: false, upstreams, ...more });
   assert.ok('route' in read, JSON.stringify(read));
-  const { routes } = indexTargets([{ route: read.route, controller: null, overrides: null, since: 0, unconfirmed, needsSetup: false }]);
+  const { routes } = indexTargets([
+    { route: read.route, controller: null, overrides: null, since: 0, unconfirmed, lost: new Set(), needsSetup: false },
+  ]);
   const reason = ({ target, view }: PoolTarget) =>
     ejected.includes(target.address) ? 'it failed' : view.state === 'healthy' ? null : `its source says ${view.state}`;
   return routes.flatMap(({ domain, pools }) => pools.flatMap((pool) => poolTroubles(domain, pool, { reason, failure: () => undefined })));

@@ -131,7 +131,7 @@ export class LiveTable {
   }
 
   controllers(): readonly KnownController[] {
-    return [...this.known.values()];
+    return [...this.known.values()].map((known) => ({ ...known, listed: this.confirmations.listedBy(known.id) }));
   }
 
   /** Every known controller with the number of its visible routes. */
@@ -248,9 +248,14 @@ export class LiveTable {
 
   /** Uses the targets of this source again although its controller has not confirmed them. @throws as `post`. */
   async trust({ controller, source }: UnconfirmedSource): Promise<void> {
+    await this.revise((claims, changes) => confirm(claims, controller, [source], changes));
+  }
+
+  /** Changes which targets await their controllers: `revision` adds the claims to `changes`. @throws as `post`. */
+  async revise(revision: (claims: ReadonlyMap<string, Claims>, changes: Map<string, Claims>) => Promise<unknown>): Promise<void> {
     const { acknowledged } = await this.writer.run(async () => {
       const claims = new Map<string, Claims>();
-      await confirm(this.claims.byDomain, controller, [source], claims);
+      await revision(this.claims.byDomain, claims);
       return this.commit({ claims });
     });
     await acknowledged;
@@ -259,9 +264,7 @@ export class LiveTable {
   /** Called from time to time: saves the table again if its file was removed, or if it could not be saved before. */
   async keepSaved(): Promise<void> {
     if (this.closed || this.lending.isLent) return;
-    const keep = async () => {
-      if (!this.closed) await this.saved.check(this.whole);
-    };
+    const keep = async () => (this.closed ? undefined : this.saved.check(this.whole));
     // Refused: a successor has the table.
     await this.writer.run(keep).catch(() => undefined);
   }
@@ -338,7 +341,7 @@ export class LiveTable {
     { changes }: Judgement,
     except: ReadonlySet<string> = new Set(),
   ): Promise<void> {
-    if (this.claims.hasUnconfirmed) await confirm(this.claims.byDomain, controller, sources, changes, except);
+    if (this.claims.hasAwaiting) await confirm(this.claims.byDomain, controller, sources, changes, except);
   }
 
   private recordAfter(header: Frame['header'], known: ControllerRecord | undefined): ControllerRecord {

@@ -24,6 +24,8 @@ export type OwnedRoute = {
   readonly since: number;
   /** Its targets with an id are not used yet, because their addresses were restored from disk. */
   readonly unconfirmed: boolean;
+  /** By `lostName`: its targets that did not accept connections while their controller was away, and wait for it. */
+  readonly lost: ReadonlySet<string>;
   /**
    * Whether it needs something that the data plane may not have: a cache, ports of its own, directories. Known without reading `route`,
    * which costs 10 µs.
@@ -40,6 +42,8 @@ export type KnownController = {
   readonly confirmed: Readonly<Record<string, unknown>>;
   /** Milliseconds since 1970. */
   readonly lastApplied: number;
+  /** The sources that it has listed since this process was started, in its last run. */
+  readonly listed: ReadonlySet<string>;
 };
 
 /** A frame as read from the apply stream, complete to its `end` line. Each route has been checked separately. */

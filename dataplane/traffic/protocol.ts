@@ -187,6 +187,8 @@ export type FromWorker =
   | LogLine
   /** A target left the rotation after consecutive failures, or is back after a response. */
   | { readonly kind: 'target'; readonly change: TargetChange }
+  /** A target with an id does not accept connections. */
+  | { readonly kind: 'lost'; readonly target: { readonly address: string; readonly id: string } }
   /** A handshake waits for the first certificate of a name. */
   | { readonly kind: 'awaited'; readonly name: string }
   /** A token is from a key that a set does not have, or the set has no keys. */
@@ -225,11 +227,7 @@ export type TrafficReport = {
 export const FAULT_SCOPES = ['exchange', 'connection', 'nothing'] as const;
 export type FaultScope = (typeof FAULT_SCOPES)[number];
 
-export type TargetFailures = {
-  readonly address: string;
-  readonly tls: boolean;
-  readonly id?: string;
-  readonly transport?: string;
+export type TargetFailures = Pick<TargetChange, 'address' | 'tls' | 'id' | 'transport'> & {
   readonly count: number;
   /** The last of them: its stable code, its description, and when it happened (ms since 1970). */
   readonly code: string;

@@ -19,6 +19,8 @@ export type WorkerPoolOptions = {
   state(): WholeState;
   onReport(report: TrafficReport): void;
   onTarget(change: TargetChange): void;
+  /** A target with an id does not accept connections. */
+  onLost(target: { readonly address: string; readonly id: string }): void;
   onAwaited(name: string): void;
   /** A client claims to be a search engine. */
   onBotClaimed(worker: number, claim: BotClaim): void;

@@ -50,7 +50,15 @@ async function scene(t: TestContext, count: number, late: readonly number[]) {
       spawned++;
       return { generation: 0 } as WholeState;
     },
-    ...{ onReport: ignore, onTarget: ignore, onAwaited: ignore, onBotClaimed: ignore, onKeyWanted: ignore, onAccessLog: ignore },
+    ...{
+      onReport: ignore,
+      onTarget: ignore,
+      onLost: ignore,
+      onAwaited: ignore,
+      onBotClaimed: ignore,
+      onKeyWanted: ignore,
+      onAccessLog: ignore,
+    },
     onCache: ignore,
     onChange: (worker, state) => changes.push(`${worker} ${state}`),
   });

@@ -297,6 +297,8 @@ export class WorkerPool {
         return this.questions.answered(message.id, message);
       case 'target':
         return options.onTarget(message.change);
+      case 'lost':
+        return options.onLost(message.target);
       case 'awaited':
         return options.onAwaited(message.name);
       case 'bot-claimed':

@@ -103,6 +103,26 @@ describe('restarts', { skip }, () => {
     await discovery.answersWith(503, 'damaged.test');
   });
 
+  test('if two apps swap addresses while the controller is down, no visitor reaches the wrong one', async () => {
+    const [a, b] = ['10.213.98.1', '10.213.98.2'];
+    const before = [await start('first', a), await start('second', b)];
+    for (const host of ['first.test', 'second.test']) await discovery.answersWith(200, host);
+    using first = discovery.load('first.test', 'first');
+    using second = discovery.load('second.test', 'second');
+    for (const load of [first, second]) await load.answers(300);
+    await discovery.controller?.kill('SIGKILL');
+    for (const app of before) await app.remove();
+    const after = [await start('first', b), await start('second', a)];
+    // Without a controller, requests wait, and what is sent until it is back goes to neither.
+    await discovery.startController();
+    await Promise.all([first.answeredBy(after[0]?.shortId ?? ''), second.answeredBy(after[1]?.shortId ?? '')]);
+    for (const load of [first, second])
+      assert.deepEqual(
+        (await load.end()).failures.filter(({ what }) => what.includes('answer of')),
+        [],
+      );
+  });
+
   test('if two apps swapped addresses while the pair was down, no visitor reaches the wrong one', async () => {
     const [a, b] = ['10.213.99.1', '10.213.99.2'];
     const before = [await start('left', a), await start('right', b)];

@@ -45,6 +45,7 @@ export class WorkersFixture {
       state: () => this.publisher.currentState(),
       onReport: (report) => this.reports.push(report),
       onTarget: () => undefined,
+      onLost: () => undefined,
       onAccessLog: () => undefined,
       onCache: () => undefined,
       onAwaited: () => undefined,

@@ -1,7 +1,7 @@
 import type { SiteIssuance } from '../../../shared/certificates/issuer.ts';
 import type { OwnedRoute } from '../table.ts';
 import { type UnconfirmedSource, unconfirmedSourcesIn } from '../unconfirmed/unconfirmed.ts';
-import { type Claims, isOverridden, isUnconfirmed, NO_CLAIMS, siteOf, sitesOf, visible } from './claims.ts';
+import { awaitsController, type Claims, isOverridden, isUnconfirmed, NO_CLAIMS, siteOf, sitesOf, visible } from './claims.ts';
 import type { Delta } from './delta.ts';
 import { LazyOwnedRoute } from './lazy-owned-route.ts';
 
@@ -10,13 +10,13 @@ export class ClaimTable {
   private readonly claims: Map<string, Claims>;
   private sorted: readonly OwnedRoute[] | null = null;
   private overridden: number;
-  private unconfirmed: number;
+  private awaiting: number;
 
   constructor(claims: Map<string, Claims>) {
     this.claims = claims;
     const all = [...claims.values()];
     this.overridden = all.filter(isOverridden).length;
-    this.unconfirmed = all.filter(({ applied }) => isUnconfirmed(applied)).length;
+    this.awaiting = all.filter(({ applied }) => awaitsController(applied)).length;
   }
 
   get byDomain(): ReadonlyMap<string, Claims> {
@@ -69,28 +69,28 @@ export class ClaimTable {
     return counts;
   }
 
-  /** Whether any claim is unconfirmed, including overridden ones. */
-  get hasUnconfirmed(): boolean {
-    return this.unconfirmed > 0;
+  /** Whether any claim has targets that await its controller, including overridden ones. */
+  get hasAwaiting(): boolean {
+    return this.awaiting > 0;
   }
 
   get unconfirmedRoutes(): number {
-    if (!this.hasUnconfirmed) return 0;
+    if (!this.hasAwaiting) return 0;
     return [...this.claims.values()].filter((claims) => isUnconfirmed(visible(claims))).length;
   }
 
   unconfirmedSources(): UnconfirmedSource[] {
-    return this.hasUnconfirmed ? unconfirmedSourcesIn(this.claims) : [];
+    return this.hasAwaiting ? unconfirmedSourcesIn(this.claims) : [];
   }
 
   /** Replaces the claims to some domains in one turn of the event loop, so that no reader sees a partial change. */
-  swap(changes: ReadonlyMap<string, Claims>, { overridden, unconfirmed }: Delta): void {
+  swap(changes: ReadonlyMap<string, Claims>, { overridden, awaiting }: Delta): void {
     for (const [domain, claims] of changes) {
       if (visible(claims) === null) this.claims.delete(domain);
       else this.claims.set(domain, claims);
     }
     if (changes.size > 0) this.sorted = null;
     this.overridden += overridden;
-    this.unconfirmed += unconfirmed;
+    this.awaiting += awaiting;
   }
 }

@@ -18,7 +18,12 @@ export type Claim = SavedClaim & {
   readonly facts: RouteFacts;
   /** Restored from disk, and its controller has not yet confirmed the addresses of its targets. Not saved. */
   readonly unconfirmed?: boolean;
+  /** By `lostName`: its targets that did not accept connections while its controller was away. Not saved. */
+  readonly lost?: ReadonlySet<string>;
 };
+
+/** The name of a target with an id that was lost. */
+export const lostName = ({ address, id }: { readonly address: string; readonly id?: string | undefined }): string => `${address} ${id}`;
 
 export const LAYERS = ['hand', 'applied'] as const;
 /** A manually posted route overrides the one that a controller applied. */
@@ -61,7 +66,7 @@ export const isOverridden = ({ hand, applied }: Claims): boolean => hand !== nul
 
 /** Whether both serve the same. The origin of a route (its line in a file) makes no difference to visitors. */
 export const sameRoute = (a: Claim | null, b: Claim | null): boolean =>
-  a === b || (a !== null && b !== null && a.json === b.json && isUnconfirmed(a) === isUnconfirmed(b));
+  a === b || (a !== null && b !== null && a.json === b.json && isUnconfirmed(a) === isUnconfirmed(b) && a.lost === b.lost);
 
 /** Whether both are the same on disk. */
 export const sameRow = (a: Claim | null, b: Claim | null): boolean =>
@@ -69,3 +74,12 @@ export const sameRow = (a: Claim | null, b: Claim | null): boolean =>
   (a !== null && b !== null && a.json === b.json && a.origin === b.origin && a.since === b.since && a.controller === b.controller);
 
 export const isUnconfirmed = (claim: Claim | null): boolean => claim?.unconfirmed === true;
+
+/** Whether any of its targets is not used until its controller confirms it. */
+export const awaitsController = (claim: Claim | null): boolean => isUnconfirmed(claim) || claim?.lost !== undefined;
+
+/** The claim once its controller has confirmed it. */
+export function confirmed(claim: Claim): Claim {
+  const { lost: _, ...rest } = claim;
+  return { ...rest, unconfirmed: false };
+}

@@ -2,7 +2,7 @@ import type { RoutesChange } from '../../publish/publisher.ts';
 import type { Save } from '../disk/store.ts';
 import { inSteps } from '../steps.ts';
 import { routeEntry } from '../unconfirmed/published-routes.ts';
-import { type Claims, isOverridden, isUnconfirmed, LAYERS, NO_CLAIMS, sameRoute, sameRow, visible } from './claims.ts';
+import { awaitsController, type Claims, isOverridden, LAYERS, NO_CLAIMS, sameRoute, sameRow, visible } from './claims.ts';
 
 /** The effect of a change of claims: on disk, for visitors, and for listeners. */
 export type Delta = {
@@ -13,8 +13,8 @@ export type Delta = {
   readonly removed: readonly string[];
   /** Change in the number of overridden controller routes. */
   readonly overridden: number;
-  /** Change in the number of unconfirmed controller routes. */
-  readonly unconfirmed: number;
+  /** Change in the number of controller routes with targets that await it. */
+  readonly awaiting: number;
 };
 
 /** Compares new claims with the current ones, without changing anything. */
@@ -26,11 +26,11 @@ export async function deltaOf(next: ReadonlyMap<string, Claims>, current: Readon
   const changed: string[] = [];
   const removed: string[] = [];
   let overridden = 0;
-  let unconfirmed = 0;
+  let awaiting = 0;
   await inSteps(next, ([domain, will]) => {
     const was = current.get(domain) ?? NO_CLAIMS;
     overridden += Number(isOverridden(will)) - Number(isOverridden(was));
-    unconfirmed += Number(isUnconfirmed(will.applied)) - Number(isUnconfirmed(was.applied));
+    awaiting += Number(awaitsController(will.applied)) - Number(awaitsController(was.applied));
     for (const layer of LAYERS) {
       const claim = will[layer];
       if (sameRow(claim, was[layer])) continue;
@@ -45,5 +45,5 @@ export async function deltaOf(next: ReadonlyMap<string, Claims>, current: Readon
     if (before === null) added.push(domain);
     else if (before.json !== after.json) changed.push(domain);
   });
-  return { save: { puts, deletes }, routes: { whole: false, upserts, removed }, added, changed, removed, overridden, unconfirmed };
+  return { save: { puts, deletes }, routes: { whole: false, upserts, removed }, added, changed, removed, overridden, awaiting };
 }

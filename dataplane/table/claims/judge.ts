@@ -3,7 +3,7 @@ import type { Apply, RefusedFrame, RouteOutcome } from '../../../shared/wire/app
 import type { ControllerRecord } from '../controllers/controllers.ts';
 import { inSteps } from '../steps.ts';
 import type { Frame } from '../table.ts';
-import { type Claim, type Claims, claimOf, isUnconfirmed, NO_CLAIMS } from './claims.ts';
+import { awaitsController, type Claim, type Claims, claimOf, confirmed, NO_CLAIMS } from './claims.ts';
 
 /** The effect of a frame, before anything is changed. */
 export type Judgement = {
@@ -91,8 +91,8 @@ function judgeRoute(route: RouteSpec, header: Apply, current: Claims, changes: M
   }
   if (applied.json === fresh.json) {
     // The route has moved within its file, or is now confirmed; visitors see no change.
-    if (applied.origin !== fresh.origin || isUnconfirmed(applied))
-      changes.set(domain, { hand: current.hand, applied: { ...applied, origin: fresh.origin, unconfirmed: false } });
+    if (applied.origin !== fresh.origin || awaitsController(applied))
+      changes.set(domain, { hand: current.hand, applied: { ...confirmed(applied), origin: fresh.origin } });
     return outcome(domain, 'unchanged', current);
   }
   changes.set(domain, { hand: current.hand, applied: fresh });

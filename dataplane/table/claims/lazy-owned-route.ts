@@ -2,6 +2,8 @@ import type { RouteSpec } from '../../../shared/route.ts';
 import type { OwnedRoute } from '../table.ts';
 import { type Claim, type Claims, isOverridden, isUnconfirmed, routeOf, visible } from './claims.ts';
 
+const NONE: ReadonlySet<string> = new Set();
+
 /** Parses the route when it is read, and does not keep it. */
 export class LazyOwnedRoute implements OwnedRoute {
   private readonly claims: Claims;
@@ -28,6 +30,10 @@ export class LazyOwnedRoute implements OwnedRoute {
 
   get unconfirmed(): boolean {
     return isUnconfirmed(this.top);
+  }
+
+  get lost(): ReadonlySet<string> {
+    return this.top.lost ?? NONE;
   }
 
   get needsSetup(): boolean {

@@ -35,7 +35,7 @@ export class Confirmations {
   /** Called when a frame has been applied. */
   noteFrame({ header, routes }: Frame): void {
     const { controller, epoch } = header;
-    const sources = new Set([...this.listedIn(controller, epoch), ...this.confirmedBy(header)]);
+    const sources = new Set([...this.listedBy(controller, epoch), ...this.confirmedBy(header)]);
     this.listed.set(controller, { epoch, sources });
     if (routes.some(hasIdentifiedTargets)) this.due.set(controller, this.clock.monotonic() + RENEW_MS);
   }
@@ -53,7 +53,7 @@ export class Confirmations {
   renewed(controller: string, earlier: ConfirmedSources, frame?: Header): ConfirmedSources {
     const confirmation = { boot: this.boot, at: this.clock.now() };
     const confirmed = { ...earlier };
-    const listed = this.listedIn(controller, frame?.epoch);
+    const listed = this.listedBy(controller, frame?.epoch);
     for (const source of [...listed, ...(frame ? this.confirmedBy(frame) : [])]) confirmed[source] = confirmation;
     return confirmed;
   }
@@ -63,7 +63,8 @@ export class Confirmations {
     this.due.delete(controller);
   }
 
-  private listedIn(controller: string, epoch: number | undefined): ReadonlySet<string> {
+  /** The sources that the controller has listed in this run, or in its last one. */
+  listedBy(controller: string, epoch?: number): ReadonlySet<string> {
     const listed = this.listed.get(controller);
     return listed && (epoch === undefined || listed.epoch === epoch) ? listed.sources : NONE;
   }

@@ -1,10 +1,12 @@
 import type { HandleSpec, RouteSpec, UpstreamSpec } from '../../../shared/route.ts';
 import type { RouteEntry, RoutesChange } from '../../publish/publisher.ts';
-import { type Claim, type Claims, isUnconfirmed, visible } from '../claims/claims.ts';
+import { awaitsController, type Claim, type Claims, isUnconfirmed, lostName, visible } from '../claims/claims.ts';
 import { factsOf, isIdentified, type RouteFacts } from '../claims/facts.ts';
 
 /** The minimum time that requests wait for a target whose address may belong to another one by now (s). */
 const HOLD_SECS = 10;
+
+const NONE: ReadonlySet<string> = new Set();
 
 type RestoredClaims = { readonly claims: ReadonlyMap<string, Claims> };
 
@@ -17,10 +19,17 @@ export const initialRoutes = (restored: RestoredClaims): RoutesChange => allRout
  */
 export const savedRoutes = (restored: RestoredClaims): RoutesChange => allRoutes(restored, savedRoute);
 
-/** The form of a claim that workers get. While it is unconfirmed, no target with an id is in rotation, and requests wait for one. */
+/**
+ * The form of a claim that workers get. While it is unconfirmed, no target with an id is in rotation, nor one that was lost, and requests
+ * wait for one.
+ */
 export function routeEntry(domain: string, claim: Claim): RouteEntry {
-  if (!isUnconfirmed(claim)) return savedRoute(domain, claim);
-  const route = withoutIdentifiedTargets(JSON.parse(claim.json));
+  if (!awaitsController(claim)) return savedRoute(domain, claim);
+  const { lost = NONE } = claim;
+  const way = isUnconfirmed(claim)
+    ? { isOut: isIdentified, out: keptOut }
+    : { isOut: (target: UpstreamSpec) => isIdentified(target) && lost.has(lostName(target)), out: abandoned };
+  const route = withoutTargets(JSON.parse(claim.json), way);
   return { domain, json: JSON.stringify(route), ...publishedFacts(factsOf(route)) };
 }
 
@@ -42,34 +51,41 @@ function allRoutes({ claims: all }: RestoredClaims, published: (domain: string, 
   return { whole: true, upserts, removed: [] };
 }
 
-function withoutIdentifiedTargets(route: RouteSpec): RouteSpec {
+/** Which targets get no requests, and what workers have in their place. */
+type Way = { readonly isOut: (target: UpstreamSpec) => boolean; readonly out: (target: UpstreamSpec) => UpstreamSpec };
+
+function withoutTargets(route: RouteSpec, way: Way): RouteSpec {
+  const kept = (upstreams: readonly UpstreamSpec[]) => upstreams.map((target) => (way.isOut(target) ? way.out(target) : target));
+  const mirrored = ({ mirrors }: Pick<HandleSpec, 'mirrors'>): Pick<HandleSpec, 'mirrors'> =>
+    mirrors == null ? {} : { mirrors: mirrors.map((one) => ({ ...one, upstreams: kept(one.upstreams) })) };
+  const isWaiting = ({ upstreams }: Pick<HandleSpec, 'upstreams'>): boolean => upstreams.some(way.isOut);
+  const heldBack = (upstreams: readonly UpstreamSpec[], hold: number | null | undefined, waits: boolean) => ({
+    upstreams: kept(upstreams),
+    hold_secs: waits ? Math.max(hold ?? 0, HOLD_SECS) : (hold ?? null),
+  });
   const handles = route.handles.map((handle) => {
     const hold = handle.hold_secs === undefined ? route.hold_secs : handle.hold_secs;
     // A block without targets uses those of its site.
     return {
       ...handle,
-      ...mirrorsKeptOut(handle),
+      ...mirrored(handle),
       ...heldBack(handle.upstreams, hold, isWaiting(handle.upstreams.length === 0 ? route : handle)),
     };
   });
-  const passed = route.tls_passthrough?.map((one) => ({ ...one, upstreams: one.upstreams.map(keptOut) }));
+  const passed = route.tls_passthrough?.map((one) => ({ ...one, upstreams: kept(one.upstreams) }));
   return {
     ...route,
-    ...mirrorsKeptOut(route),
+    ...mirrored(route),
     ...heldBack(route.upstreams, route.hold_secs, isWaiting(route)),
     handles,
     ...(passed && { tls_passthrough: passed }),
   };
 }
 
-const isWaiting = ({ upstreams }: Pick<HandleSpec, 'upstreams'>): boolean => upstreams.some(isIdentified);
+const keptOut = (target: UpstreamSpec): UpstreamSpec => ({ ...target, state: 'starting', probe: false });
 
-const heldBack = (upstreams: readonly UpstreamSpec[], hold: number | null | undefined, waits: boolean) => ({
-  upstreams: upstreams.map(keptOut),
-  hold_secs: waits ? Math.max(hold ?? 0, HOLD_SECS) : (hold ?? null),
-});
-
-const keptOut = (target: UpstreamSpec): UpstreamSpec => (isIdentified(target) ? { ...target, state: 'starting', probe: false } : target);
-
-const mirrorsKeptOut = ({ mirrors }: Pick<HandleSpec, 'mirrors'>): Pick<HandleSpec, 'mirrors'> =>
-  mirrors == null ? {} : { mirrors: mirrors.map((one) => ({ ...one, upstreams: one.upstreams.map(keptOut) })) };
+/**
+ * As another target, which is never used: connections to the lost one that are on the way must not be established any more, because
+ * something else may have its address by then.
+ */
+const abandoned = (target: UpstreamSpec): UpstreamSpec => ({ ...keptOut(target), id: `${target.id} (lost)` });

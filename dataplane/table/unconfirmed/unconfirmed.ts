@@ -1,4 +1,4 @@
-import { type Claims, isUnconfirmed } from '../claims/claims.ts';
+import { awaitsController, type Claims, confirmed, isUnconfirmed } from '../claims/claims.ts';
 import { inSteps } from '../steps.ts';
 
 /** A source of a controller with routes whose targets wait for confirmation. */
@@ -23,7 +23,7 @@ export function unconfirmedSourcesIn(claims: ReadonlyMap<string, Claims>): Uncon
   return [...sources.values()];
 }
 
-/** Adds the unconfirmed claims of these sources to `changes`, as confirmed. `except`: domains whose lines were rejected. */
+/** Adds the claims of these sources that await their controller to `changes`, as confirmed. `except`: domains whose lines were rejected. */
 export async function confirm(
   claims: ReadonlyMap<string, Claims>,
   controller: string,
@@ -32,8 +32,8 @@ export async function confirm(
   except: ReadonlySet<string> = new Set(),
 ): Promise<void> {
   await inSteps(claims, ([domain, { hand, applied }]) => {
-    if (applied === null || !isUnconfirmed(applied) || applied.controller !== controller || applied.source === null) return;
+    if (applied === null || !awaitsController(applied) || applied.controller !== controller || applied.source === null) return;
     if (!sources.includes(applied.source) || changes.has(domain) || except.has(domain)) return;
-    changes.set(domain, { hand, applied: { ...applied, unconfirmed: false } });
+    changes.set(domain, { hand, applied: confirmed(applied) });
   });
 }

@@ -105,6 +105,7 @@ async function poolOf(onConnection: (socket: Socket) => void, limits: PoolLimits
     upgrade: () => assert.fail('no upgrade is requested'),
     blamed: () => undefined,
     targetChanged: (change) => changes.push(change),
+    lost: () => undefined,
     ...limits,
   });
   const address = parseAddress(`127.0.0.1:${port}`);

@@ -84,10 +84,14 @@ export function upstreamSideOf({ start, clock, log, post, maxPerTarget }: Worker
     sockets: admission,
     runQueue,
     ...(maxPerTarget !== undefined && { maxConnections: maxPerTarget }),
-    connected: (endpoint) => faults.step(() => hold.connected(endpoint)),
+    connected: (endpoint) => {
+      endpoint.loss?.connected();
+      faults.step(() => hold.connected(endpoint));
+    },
     upgrade: (x, endpoint) => tunnels.begin(x, endpoint),
     blamed: (endpoint, failure) => faults.step(() => record.targetFailed(endpoint, failure)),
     targetChanged: (change) => post({ kind: 'target', change }),
+    lost: (target) => post({ kind: 'lost', target }),
   });
   return { admission, runQueue, hold, tunnels, endpoints };
 }

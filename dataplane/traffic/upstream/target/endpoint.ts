@@ -14,6 +14,7 @@ import { UpgradeHealth } from '../health/upgrade-health.ts';
 import type { TargetChannel } from './channel.ts';
 import { LastAddresses } from './last-addresses.ts';
 import { limitsFor } from './limits.ts';
+import { LossWatch } from './loss-watch.ts';
 import type { Transport } from './transport.ts';
 
 /** How often a name that has no address is resolved again while connections to it are in use (ms). */
@@ -71,6 +72,8 @@ export type EndpointTools = {
   blamed(endpoint: Endpoint, failure: Failure): void;
   /** The target left the rotation or is back in it. */
   targetChanged(change: TargetChange): void;
+  /** A target with an id does not accept connections. */
+  lost(target: { readonly address: string; readonly id: string }): void;
   /** A connection to the target is established. */
   connected(endpoint: Endpoint): void;
   /** Sends a request to upgrade to another protocol. */
@@ -115,6 +118,8 @@ export class Endpoint implements TargetName {
   /** How its requests ended recently, for pools that judge it by that. */
   private readonly errors = new ErrorRate();
   readonly upgrades = new UpgradeHealth();
+  /** null without an id: its address stays its own. */
+  readonly loss: LossWatch | null;
   private readonly endsAwaited = new Set<() => void>();
   private endsScheduled = false;
   /** Whether the newest table has it in rotation, and since when (ms since 1970). */
@@ -151,6 +156,7 @@ export class Endpoint implements TargetName {
     this.id = id;
     this.transport = transport;
     this.connectMs = id === null ? CONNECT_MS : PASSING_CONNECT_MS;
+    this.loss = id === null ? null : new LossWatch(tools.clock, () => tools.lost({ address, id }));
     this.tools = tools;
     this.onWake = onWake;
     this.ledgerSlot = this.claimSlot();
@@ -250,6 +256,7 @@ export class Endpoint implements TargetName {
     if (!failure.blamesTarget) return;
     const { tools, ledgerSlot, errors } = this;
     tools.blamed(this, failure);
+    this.loss?.failed(failure);
     const { fails, outSecs, errorShare, errorRequests } = passive;
     const now = tools.clock.now();
     let out = tools.targets.failed(ledgerSlot, now, fails, outSecs, !sent || SAME_FOR_ALL.has(failure) ? null : address);

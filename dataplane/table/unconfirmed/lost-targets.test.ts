@@ -1,0 +1,196 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { RouteInput, RouteSpec } from '../../../shared/route.ts';
+import { ManualClock } from '../../../shared/runtime/testing/manual-clock.ts';
+import { memoryLog } from '../../../shared/runtime/testing/memory-log.ts';
+import { frameOf, routeOf, TemporaryTable } from '../testing/temporary-table.ts';
+import { LostTargets } from './lost-targets.ts';
+
+type Published = Pick<RouteSpec, 'upstreams' | 'hold_secs' | 'handles' | 'mirrors' | 'tls_passthrough'>;
+
+/** A table whose controller `c` has had an open stream for a while. */
+class World {
+  readonly fixture: TemporaryTable;
+  readonly clock = new ManualClock();
+  readonly log = memoryLog();
+  readonly lost: LostTargets;
+
+  private constructor(fixture: TemporaryTable) {
+    this.fixture = fixture;
+    this.lost = new LostTargets({ table: fixture.table, clock: this.clock, log: this.log });
+  }
+
+  static async start(...routes: readonly RouteSpec[]): Promise<World> {
+    const world = new World(await TemporaryTable.start());
+    await world.apply(1, routes);
+    world.lost.controller('c', true);
+    world.clock.pass(1_000);
+    return world;
+  }
+
+  /** The controller has left. */
+  static async unattended(...routes: readonly RouteSpec[]): Promise<World> {
+    const world = await World.start(...routes);
+    world.lost.controller('c', false);
+    return world;
+  }
+
+  async apply(revision: number, routes: readonly RouteSpec[], header: object = {}): Promise<void> {
+    const outcome = await this.fixture.table.apply(frameOf({ revision, sources: ['docker'], ...header }, routes));
+    assert.ok('applied' in outcome);
+  }
+
+  /** A connection to a container at this address was not accepted. */
+  async lose(address: string, id: string): Promise<void> {
+    this.lost.lost({ address, id });
+    await this.settled();
+  }
+
+  /** The table makes changes in order, so when this one is done, earlier ones are too. */
+  settled(): Promise<void> {
+    return this.fixture.table.revise(() => Promise.resolve());
+  }
+
+  served(domain: string): Published {
+    return JSON.parse(this.fixture.publisher.served.get(domain) ?? 'null');
+  }
+
+  /** `address id state` of a route's targets as the workers have them. */
+  targets(domain: string): string[] {
+    return this.served(domain).upstreams.map(({ address, id, state }) => `${address} ${id} ${state}`);
+  }
+
+  [Symbol.dispose](): void {
+    this.fixture[Symbol.dispose]();
+  }
+}
+
+const container = (domain: string, ids: readonly string[] = ['1'], more: Partial<RouteInput> = {}): RouteSpec =>
+  routeOf(domain, `10.0.0.${ids[0]}:80`, {
+    source: 'docker',
+    upstreams: ids.map((id) => ({ address: `10.0.0.${id}:80`, id: `container ${id}` })),
+    ...more,
+  });
+
+const IN = '10.0.0.1:80 container 1 healthy';
+const OUT = '10.0.0.1:80 container 1 (lost) starting';
+
+test('a container that does not accept connections while its controller is away gets no requests until it is confirmed, and they wait', async () => {
+  using world = await World.unattended(container('a.test'), container('b.test', ['2']));
+  await world.lose('10.0.0.1:80', 'container 1');
+  assert.deepEqual(world.targets('a.test'), [OUT]);
+  assert.equal(world.served('a.test').hold_secs, 10);
+  assert.deepEqual(world.targets('b.test'), ['10.0.0.2:80 container 2 healthy']);
+  assert.match(world.log.lines.at(-1)?.message ?? '', /while its controller is away: not used until it is confirmed/);
+  await world.apply(2, [container('a.test'), container('b.test', ['2'])], { epoch: 2 });
+  assert.deepEqual(world.targets('a.test'), [IN]);
+  assert.equal(world.served('a.test').hold_secs ?? null, null);
+});
+
+test('only the container that was lost is out, and others of its pool are used', async () => {
+  using world = await World.unattended(container('a.test', ['1', '2', '3']));
+  await world.lose('10.0.0.1:80', 'container 1');
+  await world.lose('10.0.0.3:80', 'container 3');
+  assert.deepEqual(world.targets('a.test'), [OUT, '10.0.0.2:80 container 2 healthy', '10.0.0.3:80 container 3 (lost) starting']);
+});
+
+test('it is out wherever a route names it: in blocks, as a mirror, and for TLS that is passed on', async () => {
+  const upstreams = [{ address: '10.0.0.1:80', id: 'container 1' }];
+  using world = await World.unattended(
+    container('a.test', ['2'], {
+      handles: [{ path: '/api/*', upstreams }],
+      mirrors: [{ upstreams }],
+      tls_passthrough: [{ upstreams }],
+    }),
+  );
+  await world.lose('10.0.0.1:80', 'container 1');
+  const { handles, mirrors, tls_passthrough: passed } = world.served('a.test');
+  const ids = [...handles, ...(mirrors ?? []), ...(passed ?? [])].flatMap((part) => part.upstreams.map(({ id }) => id));
+  assert.deepEqual(ids, ['container 1 (lost)', 'container 1 (lost)', 'container 1 (lost)']);
+  assert.equal(handles[0]?.hold_secs, 10);
+  assert.deepEqual(world.targets('a.test'), ['10.0.0.2:80 container 2 healthy']);
+});
+
+test('a repeated revision and a delta confirm it, too', async () => {
+  for (const again of [{ revision: 1 }, { revision: 2, based_on: 1 }]) {
+    using world = await World.unattended(container('a.test'));
+    await world.lose('10.0.0.1:80', 'container 1');
+    assert.deepEqual(world.targets('a.test'), [OUT]);
+    await world.apply(again.revision, again.revision === 1 ? [container('a.test')] : [], again);
+    assert.deepEqual(world.targets('a.test'), [IN]);
+  }
+});
+
+test('nothing is taken out while the controller is connected, which knows more', async () => {
+  using world = await World.start(container('a.test'));
+  await world.lose('10.0.0.1:80', 'container 1');
+  assert.deepEqual(world.targets('a.test'), [IN]);
+});
+
+test('what was lost in the last second before it left is out, but not what was lost earlier', async () => {
+  using world = await World.start(container('a.test', ['1', '2']));
+  await world.lose('10.0.0.2:80', 'container 2');
+  world.clock.pass(1_001);
+  await world.lose('10.0.0.1:80', 'container 1');
+  world.clock.pass(1_000);
+  world.lost.controller('c', false);
+  await world.settled();
+  assert.deepEqual(world.targets('a.test'), [OUT, '10.0.0.2:80 container 2 healthy']);
+});
+
+test('a controller whose stream ends at once, as that of a script, is not awaited', async () => {
+  using world = await World.start(container('a.test'));
+  await world.apply(1, [routeOf('s.test', '10.0.0.9:80', { source: 's', upstreams: [{ address: '10.0.0.9:80', id: 'nine' }] })], {
+    controller: 'script',
+    sources: ['s'],
+  });
+  world.lost.controller('script', true);
+  world.clock.pass(999);
+  world.lost.controller('script', false);
+  await world.lose('10.0.0.9:80', 'nine');
+  assert.deepEqual(world.targets('s.test'), ['10.0.0.9:80 nine healthy']);
+});
+
+test('containers of another controller, which is connected, stay in use', async () => {
+  using world = await World.unattended(container('a.test'));
+  await world.apply(1, [routeOf('o.test', '10.0.0.9:80', { source: 'o', upstreams: [{ address: '10.0.0.9:80', id: 'nine' }] })], {
+    controller: 'other',
+    sources: ['o'],
+  });
+  world.lost.controller('other', true);
+  await world.lose('10.0.0.9:80', 'nine');
+  assert.deepEqual(world.targets('o.test'), ['10.0.0.9:80 nine healthy']);
+  world.clock.pass(1_000);
+  world.lost.controller('other', false);
+  await world.lose('10.0.0.9:80', 'nine');
+  assert.deepEqual(world.targets('o.test'), ['10.0.0.9:80 nine (lost) starting']);
+});
+
+test('the controller that is back knows more again', async () => {
+  using world = await World.unattended(container('a.test'));
+  world.lost.controller('c', true);
+  await world.lose('10.0.0.1:80', 'container 1');
+  assert.deepEqual(world.targets('a.test'), [IN]);
+});
+
+test('a controller that is back without having listed its containers is still away for them', async () => {
+  using world = await World.unattended(container('a.test'), container('b.test', ['2']));
+  await world.apply(1, [], { epoch: 2, sources: [] });
+  world.lost.controller('c', true);
+  await world.lose('10.0.0.1:80', 'container 1');
+  assert.deepEqual(world.targets('a.test'), [OUT]);
+  await world.apply(2, [container('a.test'), container('b.test', ['2'])], { epoch: 2 });
+  assert.deepEqual(world.targets('a.test'), [IN]);
+  await world.lose('10.0.0.1:80', 'container 1');
+  assert.deepEqual(world.targets('a.test'), [IN]);
+});
+
+test('a loss from before the frame of a controller that is back does not take effect after it', async () => {
+  using world = await World.unattended(container('a.test'));
+  const applied = world.apply(1, [container('a.test')], { epoch: 2 });
+  await world.lose('10.0.0.1:80', 'container 1');
+  await applied;
+  world.lost.controller('c', true);
+  await world.settled();
+  assert.deepEqual(world.targets('a.test'), [IN]);
+});

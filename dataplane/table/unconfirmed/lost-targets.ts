@@ -1,0 +1,136 @@
+import type { RouteInput } from '../../../shared/route.ts';
+import type { Clock } from '../../../shared/runtime/clock.ts';
+import type { Log } from '../../../shared/runtime/log/log.ts';
+import { targetsIn } from '../../../shared/upstreams/pools.ts';
+import { type Claims, isUnconfirmed, lostName } from '../claims/claims.ts';
+import type { LiveTable } from '../live-table.ts';
+import { inSteps } from '../steps.ts';
+import type { KnownController } from '../table.ts';
+
+/** A controller whose stream was open for less (ms) sends what it has to say, and stays away. */
+const STAYING_MS = 1_000;
+/** A controller that has left may have been leaving for this long (ms), and no longer have noticed what was lost. */
+const LEAVING_MS = 1_000;
+/** How many losses are remembered for that. */
+const MAX_RECENT = 1_000;
+
+/** A target that did not accept a connection; its id identifies what its source expects at the address. */
+export type LostTarget = { readonly address: string; readonly id: string };
+
+type Losses = {
+  readonly table: Pick<LiveTable, 'revise' | 'onChange' | 'controllers'>;
+  readonly clock: Clock;
+  readonly log: Log;
+};
+
+/**
+ * Takes targets with an id out of rotation that do not accept connections while their controller is away, until it confirms them: nobody
+ * else knows whose addresses they are when these respond again. A controller that is back is still away for a source until it has listed it.
+ */
+export class LostTargets {
+  private readonly tools: Losses;
+  /** Since when the stream of each connected controller is open (ms, monotonic). */
+  private readonly connected = new Map<string, number>();
+  /** Controllers whose streams stay open. */
+  private readonly staying = new Set<string>();
+  /** What was last applied of those that have left. */
+  private readonly left = new Map<string, string>();
+  /** When each target was lost (ms, monotonic), by its name. */
+  private readonly recent = new Map<string, number>();
+  /** Those that no route of a controller that is away names. */
+  private readonly others = new Set<string>();
+  private isWaiting = false;
+
+  constructor(tools: Losses) {
+    this.tools = tools;
+    tools.table.onChange(({ published }) => {
+      if (published) this.others.clear();
+    });
+  }
+
+  /** The stream of a controller was opened or has ended. */
+  controller(id: string, connected: boolean): void {
+    const now = this.tools.clock.monotonic();
+    this.others.clear();
+    if (connected) {
+      this.connected.set(id, now);
+      this.left.delete(id);
+      return;
+    }
+    if (now - (this.connected.get(id) ?? now) >= STAYING_MS) this.staying.add(id);
+    this.connected.delete(id);
+    if (!this.staying.has(id)) return;
+    for (const known of this.tools.table.controllers()) if (known.id === id) this.left.set(id, lastFrameOf(known));
+    for (const [name, at] of this.recent) if (now - at > LEAVING_MS) this.recent.delete(name);
+    if (this.recent.size > 0) this.takeOut();
+  }
+
+  /** A connection to it was not accepted. */
+  lost(target: LostTarget): void {
+    const name = lostName(target);
+    if (this.others.has(name)) return;
+    this.recent.delete(name);
+    this.recent.set(name, this.tools.clock.monotonic());
+    const [oldest] = this.recent.size > MAX_RECENT ? this.recent.keys() : [];
+    if (oldest !== undefined) this.recent.delete(oldest);
+    if (this.unattended().size > 0) this.takeOut();
+  }
+
+  /** The sources of each controller that nobody follows. */
+  private unattended(): ReadonlyMap<string, ReadonlySet<string>> {
+    const found = new Map<string, ReadonlySet<string>>();
+    for (const known of this.staying.size > 0 ? this.tools.table.controllers() : []) {
+      const { id, sources, listed } = known;
+      if (!this.staying.has(id)) continue;
+      // Its next frame may have been applied, while not every worker serves it yet.
+      const isAway = this.left.get(id) === lastFrameOf(known);
+      const without = isAway ? sources : sources.filter((source) => !listed.has(source));
+      if (without.length > 0) found.set(id, new Set(without));
+    }
+    return found;
+  }
+
+  /** Once for all that are lost before it is their turn. */
+  private takeOut(): void {
+    if (this.isWaiting) return;
+    this.isWaiting = true;
+    const { table, log } = this.tools;
+    const revised = table.revise(async (claims, changes) => {
+      this.isWaiting = false;
+      const names = new Set(this.recent.keys());
+      this.recent.clear();
+      const found = await markLost(claims, this.unattended(), names, changes);
+      for (const name of names) if (!found.has(name)) this.others.add(name);
+      for (const target of found)
+        log.warn({ target }, 'a target stopped accepting connections while its controller is away: not used until it is confirmed');
+    });
+    revised.catch((error: unknown) => {
+      this.isWaiting = false;
+      log.error({ error: String(error) }, 'targets that were lost while their controller is away are still used');
+    });
+  }
+}
+
+const lastFrameOf = ({ epoch, revision }: KnownController): string => `${epoch} ${revision}`;
+
+/** Adds the claims from these sources that name one of the targets to `changes`. @returns the names of the targets that they name. */
+async function markLost(
+  claims: ReadonlyMap<string, Claims>,
+  unattended: ReadonlyMap<string, ReadonlySet<string>>,
+  names: ReadonlySet<string>,
+  changes: Map<string, Claims>,
+): Promise<ReadonlySet<string>> {
+  const found = new Set<string>();
+  await inSteps(claims, ([domain, { hand, applied }]) => {
+    if (applied === null || !applied.facts.identifiedTargets || isUnconfirmed(applied)) return;
+    if (unattended.get(applied.controller ?? '')?.has(applied.source ?? '') !== true) return;
+    const route: RouteInput = JSON.parse(applied.json);
+    const lost = targetsIn(route)
+      .map(lostName)
+      .filter((name) => names.has(name));
+    if (lost.length === 0) return;
+    for (const name of lost) found.add(name);
+    changes.set(domain, { hand, applied: { ...applied, lost: new Set([...(applied.lost ?? []), ...lost]) } });
+  });
+  return found;
+}

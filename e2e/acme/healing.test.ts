@@ -35,6 +35,27 @@ test('after an authority has lost its data and changed its root, a new account i
   assert.notDeepEqual(accounts(), before);
 });
 
+test('hosts that a provided certificate of a wildcard has served get their own once that has expired; hosts that one names wait for the next', {
+  skip,
+}, async () => {
+  await using scene = await Scene.start();
+  await using upstream = await Upstream.start('app', (_, response) => response.end('hello'));
+  const now = Date.now();
+  for (const name of ['*.wild.example', 'named.example']) {
+    const pair = await makePair([name], { notBefore: now - 90 * 86_400_000, notAfter: now - 60_000 });
+    const folder = scene.folder.file(`certs/${name.replace('*', 'any')}`);
+    mkdirSync(folder, { recursive: true });
+    writeFileSync(join(folder, 'fullchain.pem'), pair.certificate);
+    writeFileSync(join(folder, 'privkey.pem'), pair.privateKey);
+  }
+  await using dataplane = await scene.dataplane();
+  for (const name of ['named.example', 'shop.wild.example']) await dataplane.route(name, upstream.address);
+  await until('a certificate of its own', () => scene.kept('shop.wild.example'));
+  const root = await (scene.pebble as Pebble).root();
+  (await until('it to be served', () => scene.shake('shop.wild.example', root))).destroy();
+  assert.equal(scene.kept('named.example'), null);
+});
+
 test('damaged ordered certificates are ordered again, and damaged provided ones are only reported', { skip }, async () => {
   await using scene = await Scene.start();
   await using upstream = await Upstream.start('app', (_, response) => response.end('hello'));

@@ -2,6 +2,7 @@ import { issuesAnyName } from '../../../shared/certificates/acme-directory.ts';
 import { notIssuableReason } from '../../../shared/certificates/issuable.ts';
 import type { SiteIssuance } from '../../../shared/certificates/issuer.ts';
 import type { AcmeCapabilities } from '../explain-certificate.ts';
+import type { StoredCertificate } from '../store/cert-store.ts';
 import type { AcmeSettings } from './acme/acme-client.ts';
 import { AcmeIssuer, type AcmeIssuerTools } from './acme-issuer.ts';
 import { preflight, resolveName, tryConnect } from './challenges/preflight.ts';
@@ -175,10 +176,14 @@ export class AutomaticHttps {
 
   private currentFor(name: string): CurrentCertificate | null {
     const held = this.tools.current(name);
-    // A wildcard certificate that merely covers the name is renewed under its own name.
-    if (held === null || (held.source === 'acme' && !held.domains.includes(name))) return null;
+    if (held === null || (!held.domains.includes(name) && !this.relievesOfOrder(held))) return null;
     const advice = this.renewalInfo.get(name, held.serial);
     return { ...held, automatic: held.source === 'acme', window: advice?.window ?? null, ariId: advice?.ariId ?? null };
+  }
+
+  /** A wildcard's that merely covers the name: one of ours is renewed under its own name, and one that has expired serves no visitor. */
+  private relievesOfOrder({ source, notAfter }: StoredCertificate): boolean {
+    return source !== 'acme' && notAfter > this.tools.clock.now();
   }
 
   /** Only the authority that issued a certificate is queried about its renewal. */

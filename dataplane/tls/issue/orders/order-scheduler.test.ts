@@ -147,6 +147,21 @@ describe('a wanted name', () => {
     assert.deepEqual([scene.orders.length, scene.uncertified], [begun, []]);
   });
 
+  test('that the certificate of a wildcard serves is ordered when that has expired', async () => {
+    const scene = new Scene();
+    const names = ['a.a.test', 'b.a.test'];
+    for (const name of names) scene.hold(name, 3, { automatic: false });
+    scene.issuer.setNames(names);
+    scene.clock.pass(3 * DAY - 1);
+    scene.held.clear();
+    assert.deepEqual(scene.orders, []);
+    scene.clock.pass(1);
+    assert.deepEqual(
+      scene.orders.map(({ name }) => name),
+      names,
+    );
+  });
+
   test('is ordered once, however often it is requested', () => {
     const scene = new Scene();
     scene.issuer.setNames(['a.test']);

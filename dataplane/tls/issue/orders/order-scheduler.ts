@@ -45,7 +45,7 @@ export type OrderSchedulerTools = {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
-  /** null: there is no usable one. */
+  /** null: there is no usable one, as after the expiry of one that was provided for a wildcard over the name. */
   current(name: string): CurrentCertificate | null;
   /** Orders one, stores it and waits until every worker serves it. @throws IssueError. */
   issue(name: string, replaces: string | null): Promise<void>;
@@ -193,7 +193,9 @@ export class OrderScheduler {
     const held = this.tools.current(name);
     if (held !== null) this.forgetOvercome(name, held);
     if (held !== null && !held.automatic) {
-      if (held.notAfter <= clock.now()) return;
+      const left = held.notAfter - clock.now();
+      if (left <= 0) return;
+      entry.cancel = clock.after(Math.min(left, LONGEST_TIMER_MS), () => this.schedule(name));
       // A wildcard's may be back before the orders of the names below it have begun.
       this.queue.delete(name);
       this.requested.delete(name);

@@ -23,12 +23,14 @@ export function parsePathPattern(text: string): Parsed<string> {
 /** Reads the other forms of a matcher: a suffix (`*.php`), or a substring with a star at both ends. */
 export function parsePathPart(text: string): Parsed<string> {
   if (!text.startsWith('*')) return parsePathPattern(text);
-  const part = text.slice(1, text.length > 1 && text.endsWith('*') ? -1 : undefined);
+  const closed = text.length > 1 && text.endsWith('*');
+  const part = text.slice(1, closed ? -1 : undefined);
   if (part === '') return refused('write /* to match every path');
   if (text.length > LONGEST) return refused(`a path pattern is at most ${LONGEST} characters long`);
   if (/[?#]/.test(part)) return refused('a path pattern must not have a query or fragment');
   if (part.includes('*')) return refused('"*" is allowed only at the beginning and the end, as in *.php and */admin/*');
-  const normal = normalized(`/x${part}`).slice(2);
+  // What follows a star belongs to the last segment: `*/.*` matches the names that begin with a dot.
+  const normal = normalized(`/x${part}${closed ? 'x' : ''}`).slice(2, closed ? -1 : undefined);
   return normal === part
     ? accepted(text)
     : refused(`paths are compared in normalized form: write ${unquoted(text.replace(part, () => normal))}`);

@@ -82,6 +82,12 @@ export class Readings {
     return this.shared.decoded.mayContainBefore(text, atEnd ? lastKept : start, this.effort, mayEndName);
   }
 
+  /** Whether a name may begin with a text that is not trimmed, such as a dot. To some servers, `..` is a name, too. */
+  mayBeginName(text: string): boolean {
+    const { start } = this.segments;
+    return BEFORE_NAME.some((char) => this.shared.decoded.mayContain(char + text, start, this.effort));
+  }
+
   /** Whether servers that decode less may see this lower-case text. It may begin with the digits of an escape. */
   mayContainUndecoded(text: string): boolean {
     return this.shared.undecoded.mayContain(text, 0, this.effort);
@@ -121,6 +127,8 @@ type SharedReading = {
   readonly undecoded: SearchableText;
 };
 
+/** What stands before a name, of which some servers trim spaces. */
+const BEFORE_NAME: readonly string[] = ['/', String.fromCharCode(POSSIBLE_SLASH), ' '];
 /** Other servers may cut or trim a segment at a later place than we do. */
 const MAY_END_NAME: ReadonlySet<number> = new Set([...'/;:. '].map((char) => char.charCodeAt(0)).concat(POSSIBLE_SLASH, POSSIBLE_END));
 const mayEndName = (code: number): boolean => Number.isNaN(code) || MAY_END_NAME.has(code);

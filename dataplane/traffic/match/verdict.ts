@@ -77,22 +77,29 @@ type SegmentPattern = {
   readonly atEnd: boolean;
   /** In lower case if its beginning may be the end of an escape to servers that decode less; else null. */
   readonly undecoded: string | null;
+  /** Whether it consists of dots, with which also segments begin that are no names to most servers. */
+  readonly isDots: boolean;
 };
+
+const DOTS = /^\.+$/;
 
 /**
  * null for a piece that can't be located, because readings may add or remove it. `from`, `before`: whether it follows or precedes a slash.
  * `open`: the pattern ends with a star.
  */
 function pieceOf(piece: string, from: boolean, before: boolean, open: boolean, folds: boolean): SegmentPattern | null {
-  const [text, ...more] = segmentsOfPattern(`/${piece}`, folds) ?? [];
   const to = before || !open;
+  if (from && !to && DOTS.test(piece)) return { text: piece, from, to, atEnd: false, undecoded: null, isDots: true };
+  const [text, ...more] = segmentsOfPattern(`/${piece}`, folds) ?? [];
   if (text === undefined || more.length > 0 || (!(from && to) && isAmbiguousAtEdge(piece))) return null;
-  return { text, from, to, atEnd: !before && !open, undecoded: !from && /^[0-9a-f]/i.test(text) ? text.toLowerCase() : null };
+  const undecoded = !from && /^[0-9a-f]/i.test(text) ? text.toLowerCase() : null;
+  return { text, from, to, atEnd: !before && !open, undecoded, isDots: false };
 }
 
 /** Whether the piece may occur in a segment, or in the last segment of some reading if it must. */
-function mayOccur({ text, from, to, atEnd, undecoded }: SegmentPattern, readings: Readings): boolean {
+function mayOccur({ text, from, to, atEnd, undecoded, isDots }: SegmentPattern, readings: Readings): boolean {
   if (undecoded !== null && readings.mayContainUndecoded(undecoded)) return true;
+  if (isDots) return readings.mayBeginName(text);
   if (!from) return to ? readings.mayEndSegment(text, atEnd) : readings.mayContain(text);
   for (let at = readings.count - 1; at >= 0; at--) {
     if (!readings.effort.spend(1)) return true;

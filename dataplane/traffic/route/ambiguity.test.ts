@@ -167,6 +167,12 @@ test('patterns for the end or a part of a path are evaluated in all readings too
       ['/x/admin/y;z', '/x;y/admin/z'],
       ['/x/administrator;/y', '/x/y;admin/z'],
     ],
+    [
+      '*/.*',
+      ['/a%2F.git/x', '/a\\.env', '/a/%20.env', '/a/;/../b'],
+      ['/.git/x', '/a/.env', '/%2Eenv', '/.a/x;b'],
+      ['/a%2Fb', '/a.b;c', '/a./b'],
+    ],
     ['/status', ['/status;x', '/status%20', '/status.', '/x/../status', '/status%2f'], ['/status'], ['/status/x;y', '/statusx;y']],
     ['/adm*', ['/%ef%bd%81dmin', '/x/..;/admin'], ['/admin', '/adm/x;y'], ['/x;y/adm', '/ad;m']],
   ] as const) {

@@ -151,7 +151,7 @@ const PATTERNS = [
   '/x;a/*',
   '/..x/*',
 ];
-const PARTS = ['*.php', '*/admin/*', '*admin*', '*/x', '*/admin/x*'];
+const PARTS = ['*.php', '*/admin/*', '*admin*', '*/x', '*/admin/x*', '*/.*', '*/..*', '*/.x*', '*/x/.*'];
 
 /** Numbers below `below`, reproducible. */
 function randomFrom(seed: number): (below: number) => number {
@@ -231,16 +231,18 @@ const written = (path: string): string => normalizedPath(path);
 test('the verdict covers every reading of every known server: all combinations of steps, random paths', () => {
   const evaluated = [
     ...PATTERNS.map((pattern) => ({ pattern, matches: compilePattern(pattern).matches, evaluate: evaluatorForPattern(pattern, false) })),
-    ...[...PARTS.map((part): Condition => ({ path: [part] })), { path: ['/a*'], not: [{ path: ['/admin/*', '*.php'] }] }].map(
-      (condition) => {
-        const [matches, evaluate] = [compileCondition(condition), evaluatorForCondition(condition, false)];
-        return {
-          pattern: JSON.stringify(condition),
-          matches: (path: string) => matches(path, ASKED),
-          evaluate: (readings: Readings) => evaluate(readings, ASKED),
-        };
-      },
-    ),
+    ...[
+      ...PARTS.map((part): Condition => ({ path: [part] })),
+      { path: ['/a*'], not: [{ path: ['/admin/*', '*.php'] }] },
+      { not: [{ path: ['*/.*'] }] },
+    ].map((condition) => {
+      const [matches, evaluate] = [compileCondition(condition), evaluatorForCondition(condition, false)];
+      return {
+        pattern: JSON.stringify(condition),
+        matches: (path: string) => matches(path, ASKED),
+        evaluate: (readings: Readings) => evaluate(readings, ASKED),
+      };
+    }),
   ];
   const random = randomFrom(20_261_122);
   let read = 0;

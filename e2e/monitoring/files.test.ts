@@ -45,6 +45,18 @@ test('docs/observability.md lists exactly the alert rules, with their severities
   );
 });
 
+test('in a cluster, the series have the job that the alert rules name', () => {
+  const labelled = (path: string) => assert.match(text(path), /app\.kubernetes\.io\/name: sluice\b/, path);
+  const monitored = (path: string) => assert.match(text(path), /\n {2}jobLabel: app\.kubernetes\.io\/name\n/, path);
+  const component = 'deploy/kubernetes/gateway/components/service-monitor';
+  labelled('deploy/helm/sluice/templates/_helpers.tpl');
+  monitored('deploy/helm/sluice/templates/service-monitor.yaml');
+  labelled(`${component}/metrics-service.yaml`);
+  monitored(`${component}/service-monitor.yaml`);
+  const jobs = new Set([...rules.matchAll(/job="([^"]+)"/g)].map(([, job]) => job));
+  assert.deepEqual([...jobs].sort(), ['sluice', 'sluice-controller']);
+});
+
 test('the scrape configurations are valid, and docs/observability.md shows the one for a single machine', {
   skip: missing('promtool'),
 }, () => {

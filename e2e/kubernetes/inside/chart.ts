@@ -43,9 +43,9 @@ async function helm(...args: string[]): Promise<string> {
 type Manifest = {
   readonly apiVersion: string;
   readonly kind: string;
-  readonly metadata: { readonly name: string };
+  readonly metadata: { readonly name: string; readonly labels?: Readonly<Record<string, string>> };
   readonly rules?: NonNullable<Role['rules']>;
-  readonly spec: { readonly template: { readonly spec: PodSpec } };
+  readonly spec: { readonly template: { readonly spec: PodSpec }; readonly jobLabel?: string };
 };
 
 /** Manifests as kubectl understands them, or as the API server does, in a dry run that creates nothing. */
@@ -159,6 +159,10 @@ describe('the chart', { skip }, () => {
         'monitoring.coreos.com/v1 ServiceMonitor sluice',
       ])
         assert.ok(names.includes(name), `${name} among\n${names.join('\n')}`);
+      const monitor = accepted.find(({ kind }) => kind === 'ServiceMonitor');
+      const monitored = accepted.find(({ metadata }) => metadata.name === 'sluice-metrics');
+      // The alert rules name this job.
+      assert.equal(monitored?.metadata.labels?.[String(monitor?.spec.jobLabel)], 'sluice');
       const { containers } = podOf(accepted);
       for (const flag of ['--proxy-protocol', '--trusted-proxies=10.0.0.0/8']) assert.ok(containers[0]?.args?.includes(flag), flag);
     }

@@ -124,6 +124,3 @@ export class AudienceCounts {
     };
   }
 }
-
-/** An empty audience. */
-export const EMPTY_AUDIENCE: Audience = { humans: 0, machines: NO_MACHINES, pageViews: 0, visitors: [], lists: NO_LISTS };

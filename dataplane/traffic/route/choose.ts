@@ -57,9 +57,6 @@ const passthroughOf = ({ passthrough }: CompiledRoute, port: number, address: ((
 /** The pools that a route has opened, each once. */
 export const poolsOf = (route: CompiledRoute): Set<Pool> => poolsIn(route, route.blocks.compiled());
 
-/** The pools of a route that may have a target with this address, each once. */
-export const poolsNaming = (route: CompiledRoute, address: string): Set<Pool> => poolsIn(route, route.blocks.naming(address));
-
 function poolsIn({ site, passthrough }: CompiledRoute, blocks: Iterable<CompiledBlock>): Set<Pool> {
   const pools = new Set(passthrough?.map(({ pool }) => pool));
   for (const block of [site, ...blocks]) {
@@ -73,5 +70,5 @@ function poolsIn({ site, passthrough }: CompiledRoute, blocks: Iterable<Compiled
 /** The pools of a domain in a table that may have a target with this address; none if it is not routed. */
 export function poolsAt(index: HostIndex<CompiledRoute>, domain: string, address: string): ReadonlySet<Pool> {
   const route = index.at(domain);
-  return route === null ? new Set() : poolsNaming(route, address);
+  return route === null ? new Set() : poolsIn(route, route.blocks.naming(address));
 }

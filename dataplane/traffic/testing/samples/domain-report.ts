@@ -1,6 +1,8 @@
 import { bucketOf } from '../../../../shared/log-buckets.ts';
-import { type DomainReport, DURATION_BOUNDS } from '../../protocol.ts';
-import { EMPTY_AUDIENCE } from '../../record/audience.ts';
+import { type Audience, type DomainReport, DURATION_BOUNDS } from '../../protocol.ts';
+import { AudienceCounts } from '../../record/audience.ts';
+
+export const EMPTY_AUDIENCE: Audience = new AudienceCounts().report();
 
 /** A worker's report about one request to `host`, answered with 200 and 100 bytes; `more` overrides its members. */
 export const domainReport = (host: string, more: Partial<DomainReport> = {}): DomainReport => ({

@@ -13,7 +13,7 @@ import { DEFAULT_HTTP_PORT, DEFAULT_HTTPS_PORT, type Globals, type SettingOrigin
 import type { Cidr } from '../../shared/values/cidr.ts';
 import { defaultMaxConnections } from './default-connections.ts';
 import { maxSocketsFor } from './file-descriptors.ts';
-import type { AccountBinding, DnsServer, OtlpHeader } from './flags.ts';
+import type { AccountBinding, DnsServer, OtlpHeader } from './flag-values.ts';
 
 export type SettingValues = {
   /** The main ports, and the others of their kind. */

@@ -1,5 +1,5 @@
 import type { SettingStatus } from '../../shared/wire/status.ts';
-import type { DnsServer } from './flags.ts';
+import type { DnsServer } from './flag-values.ts';
 import type { LayeredSettings } from './layers.ts';
 import { type ClosedPort, httpPorts, httpsPorts, portsValue } from './ports.ts';
 

@@ -59,6 +59,18 @@ test('the same views in another order give an identical result', () => {
   assert.equal(one.fingerprint, other.fingerprint);
 });
 
+test('so do the same certificates in another order', () => {
+  const certificates = ['b.example', 'a.example', 'c.example'].map((name) => ({
+    domains: [name],
+    certificate: name,
+    private_key: name,
+  }));
+  const one = desire(views(sampleListing([], { certificates })));
+  const other = desire(views(sampleListing([], { certificates: certificates.toReversed() })));
+  assert.deepEqual([...one.certificates.keys()], ['a.example', 'b.example', 'c.example']);
+  assert.equal(one.fingerprint, other.fingerprint);
+});
+
 test('a different target gives a different fingerprint', () => {
   const one = desire(views(sampleListing([sampleRoute('a.example', '127.0.0.1:1')])));
   const other = desire(views(sampleListing([sampleRoute('a.example', '127.0.0.1:2')])));
@@ -87,6 +99,19 @@ test('a source that has only failed is known but not listed', () => {
 test('the globals come from the source that has them', () => {
   const desired = desire(views(docker(['c.example']), sampleListing([], { settings: { http_port: 8080 } })));
   assert.deepEqual(desired.settings, { http_port: 8080 });
+});
+
+test('where the file and a cluster have globals and certificates for the same names, those of the file apply', () => {
+  const certificate = (text: string) => ({ domains: ['b.example', 'a.example'], certificate: text, private_key: text });
+  const ofFile = sampleListing([], { settings: { http_port: 8080 }, certificates: [certificate('file')] });
+  const settings = { http_port: 9090, bind: '10.0.0.1' };
+  const ofCluster = sampleListing([], { source: 'kubernetes', settings, certificates: [certificate('cluster')] });
+  const desired = desire(views(ofCluster, ofFile));
+  assert.deepEqual(desired.settings, { http_port: 8080, bind: '10.0.0.1' });
+  assert.deepEqual(
+    [...desired.certificates.values()].map(({ source, domains }) => [source, domains]),
+    [['file', ['a.example', 'b.example']]],
+  );
 });
 
 test('any number of problems of a source is reported', () => {

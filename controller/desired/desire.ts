@@ -49,7 +49,7 @@ export function desire(views: ReadonlyMap<string, SourceView>): Desired {
   const sources = [...views.keys()].sort(byPrecedence);
   const winners = new Map<string, DesiredRoute>();
   const problems: UndatedProblem[] = [];
-  const certificates = new Map<string, DesiredCertificate>();
+  const presented = new Map<string, DesiredCertificate>();
   let settings: Globals | null = null;
   for (const source of sources) {
     const { listing, errors } = views.get(source) as SourceView;
@@ -57,19 +57,22 @@ export function desire(views: ReadonlyMap<string, SourceView>): Desired {
     if (!listing) continue;
     settings = joined(settings, listing.settings);
     for (const problem of listing.problems) problems.push(problem);
-    for (const certificate of listing.certificates ?? []) addCertificate(certificates, source, certificate);
+    for (const certificate of listing.certificates ?? []) addCertificate(presented, source, certificate);
     for (const route of listing.routes) {
       const problem = claim(winners, source, route);
       if (problem) problems.push(problem);
     }
   }
-  const routes = new Map([...winners].sort(([a], [b]) => (a < b ? -1 : 1)));
+  const routes = sorted(winners);
+  const certificates = sorted(presented);
   const listed = sources.filter((source) => views.get(source)?.listing).sort();
   const known = [...sources].sort();
   const content = { routes, certificates, settings, listed, sources: known, problems };
   const texts = [...certificates.values()].map(({ text }) => text);
   return { ...content, fingerprint: fingerprint(routes, settings, listed, known, problems, texts) };
 }
+
+const sorted = <T>(entries: ReadonlyMap<string, T>): Map<string, T> => new Map([...entries].sort(([a], [b]) => (a < b ? -1 : 1)));
 
 /** If several sources have globals, those of the first one apply. */
 const joined = (first: Globals | null, second: Globals | undefined): Globals | null =>

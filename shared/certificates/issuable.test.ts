@@ -21,6 +21,7 @@ test('a public authority does not issue for local, private or reserved names', (
     'x.example',
     'y.invalid',
     'router.home.arpa',
+    'home.arpa',
     '10.0.0.1',
     '*',
   ];

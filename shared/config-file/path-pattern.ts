@@ -20,19 +20,25 @@ export function parsePathPattern(text: string): Parsed<string> {
   return normal === text ? accepted(text) : refused(`paths are compared in normalized form: write ${unquoted(normal)}`);
 }
 
+const STARS = '"*" is allowed only at the beginning and the end, as in *.php, */admin/* and /api/*';
+
 /** Reads the other forms of a matcher: a suffix (`*.php`), or a substring with a star at both ends. */
 export function parsePathPart(text: string): Parsed<string> {
+  if (/^\/[^*]*\*./.test(text)) return refused(`${STARS}; path_regexp takes any pattern`);
   if (!text.startsWith('*')) return parsePathPattern(text);
   const closed = text.length > 1 && text.endsWith('*');
   const part = text.slice(1, closed ? -1 : undefined);
   if (part === '') return refused('write /* to match every path');
   if (text.length > LONGEST) return refused(`a path pattern is at most ${LONGEST} characters long`);
   if (/[?#]/.test(part)) return refused('a path pattern must not have a query or fragment');
-  if (part.includes('*')) return refused('"*" is allowed only at the beginning and the end, as in *.php and */admin/*');
+  if (part.includes('*')) return refused(`${STARS}; path_regexp takes any pattern`);
   // What follows a star belongs to the last segment: `*/.*` matches the names that begin with a dot.
-  const normal = normalized(`/x${part}${closed ? 'x' : ''}`).slice(2, closed ? -1 : undefined);
-  return normal === part
-    ? accepted(text)
+  const whole = normalized(`/x${part}${closed ? 'x' : ''}`);
+  const normal = whole.slice(2, closed ? -1 : undefined);
+  if (normal === part) return accepted(text);
+  // Nearly every path has a slash.
+  return normal === '/' || !whole.startsWith('/x')
+    ? refused('no path has this part, because paths are compared in normalized form')
     : refused(`paths are compared in normalized form: write ${unquoted(text.replace(part, () => normal))}`);
 }
 

@@ -1,16 +1,18 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { makePair } from '../../../../shared/certificates/testing/pairs.ts';
+import { GATEWAY_CONTROLLER } from '../../../../shared/name.ts';
 import { certificateSchema } from '../../../../shared/wire/apply.ts';
 import { clusterOf, ingressOf, type SampleObject, serviceOf } from '../testing/cluster-snapshot.ts';
 import { translate } from './translate.ts';
+
+const encoded = (text: string) => Buffer.from(text).toString('base64');
 
 /** An Ingress and its TLS Secret, which has a certificate for these names; without a host it is for every host. */
 async function secured(namespace: string, host: string | null, names: readonly string[]) {
   const { spec, ...ingress } = ingressOf(`${namespace}/web`, host ?? 'any.example', 'app') as SampleObject & { spec: { rules: object[] } };
   const rules = host === null ? spec.rules.map((rule) => ({ ...rule, host: undefined })) : spec.rules;
   const { certificate, privateKey } = await makePair(names);
-  const encoded = (text: string) => Buffer.from(text).toString('base64');
   return {
     ingress: { ...ingress, spec: { ...spec, rules, tls: [{ secretName: 'pair' }] } },
     secret: { name: `${namespace}/pair`, data: { 'tls.crt': encoded(certificate), 'tls.key': encoded(privateKey) } },
@@ -102,4 +104,32 @@ test('a certificate that does not fit into a line of a frame is not used, and th
   const { domains, problems } = presented(shop, await secured('odd', 'odd.example', ['odd.example', ...names]));
   assert.deepEqual(domains, ['shop.example']);
   assert.match(problems.join(), /the Secret odd\/pair: tls\.crt: the chain or its key is longer than 262144 characters/);
+});
+
+/** The domains of the certificates of a Gateway whose listeners for these hosts all name one Secret, beside a route of others. */
+async function sharing(names: readonly string[], hosts: readonly string[], routed: readonly string[] = []) {
+  const { certificate, privateKey } = await makePair(names);
+  const tls = { certificateRefs: [{ name: 'pair' }] };
+  const allowedRoutes = { namespaces: { from: 'All' } };
+  const listeners = hosts.map((hostname, at) => ({ name: `l${at}`, protocol: 'HTTPS', port: 443, hostname, tls, allowedRoutes }));
+  const { certificates } = translate(
+    clusterOf({
+      gatewayClasses: [{ name: '/sluice', spec: { controllerName: GATEWAY_CONTROLLER } }],
+      gateways: [{ name: 'shop/g', spec: { gatewayClassName: 'sluice', listeners } }],
+      httpRoutes: routed.map((host) => ({ name: 'odd/r', spec: { parentRefs: [{ name: 'g', namespace: 'shop' }], hostnames: [host] } })),
+      secrets: [{ name: 'shop/pair', data: { 'tls.crt': encoded(certificate), 'tls.key': encoded(privateKey) } }],
+    }),
+  );
+  return certificates.map(({ domains }) => domains.join(' '));
+}
+
+test('hosts keep the certificate of a Secret that they share with a listener for a host that is not in it', async () => {
+  assert.deepEqual(await sharing(['a.example', 'b.example'], ['a.example', 'b.example', 'c.example']), [
+    'a.example b.example',
+    'c.example',
+  ]);
+});
+
+test('a route for a host that the certificate of a wildcard does not include takes it from no other host', async () => {
+  assert.deepEqual(await sharing(['*.example'], ['*.example'], ['x.shop.example']), ['*.example', 'x.shop.example']);
 });

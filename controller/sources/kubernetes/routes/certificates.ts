@@ -87,8 +87,9 @@ export class SecretCertificates {
       const free = hosts.includes(CATCH_ALL) ? certificate.domains.flatMap((name) => namesFor(secret, name)) : [];
       const own = hosts.filter((host) => host !== CATCH_ALL);
       const domains = [...new Set([...own, ...free.filter((name) => !taken.has(name))])].sort();
-      const count = Math.ceil(domains.length / MAX_NAMES);
-      return Array.from({ length: count }, (_, at) => lineOf(certificate, domains.slice(at * MAX_NAMES, (at + 1) * MAX_NAMES)));
+      // A data plane refuses a line as a whole if the certificate is not for all of its names, such as that of a listener that was just added.
+      const [bare = [], covered = []] = [false, true].map((isFor) => domains.filter((name) => covers(certificate.domains, name) === isFor));
+      return [...linesOf(certificate, covered), ...linesOf(certificate, bare)];
     });
     const defaults = this.defaults.flatMap(({ secret, name }) => {
       const certificate = this.read(secret);
@@ -129,6 +130,11 @@ function freeNames(
     return under.flatMap(([host, one]) => (isOwn(one) || hadIt(one) ? [host] : []));
   };
 }
+
+const linesOf = (certificate: Certificate, domains: readonly string[]): SourceCertificate[] =>
+  Array.from({ length: Math.ceil(domains.length / MAX_NAMES) }, (_, at) =>
+    lineOf(certificate, domains.slice(at * MAX_NAMES, (at + 1) * MAX_NAMES)),
+  );
 
 const lineOf = ({ chain, privateKey }: Certificate, domains: readonly string[]): SourceCertificate => ({
   domains,

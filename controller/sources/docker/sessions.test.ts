@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { getEventListeners } from 'node:events';
+import type { ServerResponse } from 'node:http';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
 import { type Clock, systemClock } from '../../../shared/runtime/clock.ts';
@@ -101,4 +102,55 @@ test('an engine that is reached and forbids all requests is asked less and less 
   };
   engine.cutStreams();
   while (longest < 2_500) await wait(5);
+});
+
+/** What a server that is no engine responds with. */
+const OTHERS: Readonly<Record<string, (response: ServerResponse) => unknown>> = {
+  'a page': (response) => response.writeHead(200, { 'content-type': 'text/html' }).end('<p>Welcome</p>'),
+  'a redirect': (response) => response.writeHead(301, { location: 'https://proxy.example/' }).end(),
+  'Not Found': (response) => response.writeHead(404).end('404 page not found'),
+};
+
+for (const [what, respond] of Object.entries(OTHERS))
+  test(`a server that is no engine and answers all requests with ${what} is asked less and less often`, async (t) => {
+    let longest = 0;
+    const hurried: Clock = {
+      ...systemClock,
+      after: (ms, task) => {
+        if (ms < 5_000) longest = Math.max(longest, ms === 1_000 ? 0 : ms);
+        return systemClock.after(ms < 5_000 ? 0 : ms, task);
+      },
+    };
+    const { engine, listen, located, run, snapshots } = withEngine(t, hurried);
+    engine.intercept = (_path, response) => {
+      respond(response);
+      return true;
+    };
+    await listen();
+    located('d', []);
+    run();
+    while (longest < 2_500) await wait(5);
+    assert.equal(snapshots.length, 1);
+  });
+
+test('an engine whose proxy says Not Found while it restarts is asked four times a second', async (t) => {
+  const pauses: number[] = [];
+  const noted: Clock = {
+    ...systemClock,
+    after: (ms, task) => {
+      pauses.push(ms);
+      return systemClock.after(ms === 250 ? 0 : ms, task);
+    },
+  };
+  const { engine, next } = await started(t, noted);
+  engine.run(app(1, 'a.example'));
+  await next('a.example=healthy');
+  let asked = 0;
+  engine.intercept = (_path, response) => {
+    response.writeHead(404).end('404 page not found');
+    return ++asked > 0;
+  };
+  engine.cutStreams();
+  while (asked < 20) await wait(5);
+  assert.ok(pauses.filter((ms) => ms === 250).length >= 18);
 });

@@ -40,6 +40,9 @@ const MAX_UNREADABLE = 100;
  */
 const UNREACHED_RETRY_MS = 250;
 
+/** If something else than an engine has responded for this long (ms), it is asked less and less often. */
+const RETURNS_WITHIN_MS = 60_000;
+
 /** How long an engine that is reached may take to respond (ms), before it counts as one that restarts. */
 const SILENT_MS = 1_000;
 
@@ -84,6 +87,8 @@ class DockerSource implements Source {
   private pending: { isLoss: boolean } | undefined;
   private cancelSoon: (() => void) | undefined;
   private cancelSilent = (): void => undefined;
+  /** When the engine was last listed (ms, monotonic). */
+  private syncedAt = Number.NEGATIVE_INFINITY;
 
   constructor(options: DockerSourceOptions) {
     const { settings, clock, log } = options;
@@ -126,8 +131,9 @@ class DockerSource implements Source {
         if (!(error instanceof EngineFailure)) throw error;
         if (clock.monotonic() - began >= LASTING_MS) backoff.reset();
         this.failed(error);
-        // Each attempt that is forbidden may be a line in the log of a proxy.
-        await sleep(clock, isAway(error) ? UNREACHED_RETRY_MS : backoff.next(), signal);
+        // Each attempt that is forbidden, or that a web server answers, may be a line in a log.
+        const isOther = error.isNoEngine && clock.monotonic() - this.syncedAt > RETURNS_WITHIN_MS;
+        await sleep(clock, isAway(error) && !isOther ? UNREACHED_RETRY_MS : backoff.next(), signal);
       }
     }
     this.ended();
@@ -160,6 +166,7 @@ class DockerSource implements Source {
   private synced(): void {
     const { engine, store } = this;
     const wasListed = this.engineState.kind === 'listed';
+    this.syncedAt = this.options.clock.monotonic();
     if (!wasListed) this.options.log.info({ engine: engine.where, containers: store.size }, 'containers are discovered');
     this.engineState = { kind: 'listed' };
     this.lost.clear();

@@ -12,12 +12,15 @@ export class EngineFailure extends Error {
   readonly isForbidden: boolean;
   /** Whether the engine was not even reached, so that trying again costs next to nothing. */
   readonly isUnreached: boolean;
+  /** Whether a server responded, but not as an engine does: with a page, a redirect, or an error of the client. */
+  readonly isNoEngine: boolean;
 
-  constructor(message: string, { isOfRequest = false, isForbidden = false, isUnreached = false } = {}) {
+  constructor(message: string, { isOfRequest = false, isForbidden = false, isUnreached = false, isNoEngine = false } = {}) {
     super(message);
     this.isOfRequest = isOfRequest;
     this.isForbidden = isForbidden;
     this.isUnreached = isUnreached;
+    this.isNoEngine = isNoEngine;
   }
 }
 
@@ -41,16 +44,23 @@ export function engineFailure(address: EngineAddress, what: string, error: unkno
   if (statusCode === 403)
     return new EngineFailure(
       `the container engine at ${where} refuses to ${what} (403); a socket proxy has to allow containers, events and version`,
-      { isOfRequest: true, isForbidden: true },
+      { isOfRequest: true, isForbidden: true, isNoEngine: true },
     );
   const reason = String(message ?? error)
     .replace(/\s+/g, ' ')
     .trim();
+  if (typeof statusCode === 'number' && statusCode >= 300 && statusCode < 400)
+    return new EngineFailure(
+      `the server at ${where} redirects the request to ${what}, as no container engine does; name one with --docker SOCKET`,
+      { isNoEngine: true },
+    );
+  const isNoEngine = typeof statusCode === 'number' && statusCode >= 300 && statusCode < 500;
   if (TLS_EXPECTED.test(reason))
     return new EngineFailure(
       `the container engine at ${where} expects TLS, which is not supported: name its socket, or tcp://HOST:PORT of a socket proxy on a private network, with --docker`,
+      { isNoEngine },
     );
-  return new EngineFailure(`the container engine at ${where} could not ${what}: ${reason}`, { isOfRequest: true });
+  return new EngineFailure(`the container engine at ${where} could not ${what}: ${reason}`, { isOfRequest: true, isNoEngine });
 }
 
 function byCode(address: EngineAddress, where: string, code: string): string | undefined {

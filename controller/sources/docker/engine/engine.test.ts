@@ -126,6 +126,18 @@ test('each failure of the engine is reported in one helpful line', async (t) => 
   assert.match(await failure(address), /refuses to report its version \(403\); a socket proxy has to allow containers, events and version/);
 });
 
+test('a redirect is a failure and not followed, wherever it leads', async (t) => {
+  const { engine, address } = await running(t);
+  for (const location of ['https://127.0.0.1:1/', 'unix:/nowhere', 'ftp://127.0.0.1/', '/elsewhere']) {
+    engine.intercept = (_, response) => {
+      response.writeHead(301, { location }).end();
+      return true;
+    };
+    await assert.rejects(opened(address), /redirects the request to report its version, as no container engine does/);
+  }
+  assert.equal(engine.count(/elsewhere/), 0);
+});
+
 test('an engine that does not respond in time counts as failed', async (t) => {
   const { engine, address } = await running(t);
   const asked = Promise.withResolvers<void>();

@@ -1,3 +1,4 @@
+import type { ClientRequest } from 'node:http';
 import { Socket } from 'node:net';
 import { inspect } from 'node:util';
 import type Dockerode from 'dockerode';
@@ -60,6 +61,12 @@ const KEEPALIVE_MS = 5_000;
  * debug log even when it is off; with all of an agent's sockets in it that takes 6 ms.
  */
 class PlainAgent extends Agent {
+  /** The library follows redirects to anywhere, and an error there ends the process: without a location it doesn't. */
+  addRequest(request: ClientRequest, ...rest: readonly unknown[]): void {
+    request.prependOnceListener('response', ({ headers }) => delete headers.location);
+    Reflect.apply(Reflect.get(Agent.prototype, 'addRequest'), this, [request, ...rest]);
+  }
+
   override createConnection(...args: Parameters<Agent['createConnection']>): ReturnType<Agent['createConnection']> {
     const socket = super.createConnection(...args);
     if (socket instanceof Socket) socket.setKeepAlive(true, KEEPALIVE_MS);
@@ -96,15 +103,15 @@ export function createEngine(address: EngineAddress, clock: Clock): Engine {
         return session(tools, new Docker({ ...options, version: `v${version}` }), agent, about.at ?? clock.now());
       } catch (error) {
         stop();
-        throw error instanceof EngineFailure
-          ? new EngineFailure(error.message, { isOfRequest: error.isOfRequest, isForbidden: error.isForbidden, isUnreached: true })
-          : error;
+        throw error instanceof EngineFailure ? new EngineFailure(error.message, { ...flagsOf(error), isUnreached: true }) : error;
       } finally {
         signal?.removeEventListener('abort', stop);
       }
     },
   };
 }
+
+const flagsOf = ({ isOfRequest, isForbidden, isNoEngine }: EngineFailure) => ({ isOfRequest, isForbidden, isNoEngine });
 
 function session(tools: EngineTools, docker: Dockerode, agent: Agent, openedAt: number): EngineSession {
   let closed = false;
@@ -151,9 +158,11 @@ export function negotiatedVersion(address: EngineAddress, about: Pick<About, 'Ap
   const engineVersion = typeof about.ApiVersion === 'string' && /^\d+\.\d+$/.test(about.ApiVersion) ? about.ApiVersion : undefined;
   const where = formatEngineAddress(address);
   if (engineVersion === undefined)
-    throw new EngineFailure(`the server at ${where} is not a container engine; name one with --docker SOCKET`);
+    throw new EngineFailure(`the server at ${where} is not a container engine; name one with --docker SOCKET`, { isNoEngine: true });
   if (isLower(engineVersion, OLDEST_API))
-    throw new EngineFailure(`the container engine at ${where} speaks API ${engineVersion}; ${OLDEST_API} or newer is needed`);
+    throw new EngineFailure(`the container engine at ${where} speaks API ${engineVersion}; ${OLDEST_API} or newer is needed`, {
+      isNoEngine: true,
+    });
   const least = typeof about.MinAPIVersion === 'string' && /^\d+\.\d+$/.test(about.MinAPIVersion) ? about.MinAPIVersion : OLDEST_API;
   if (isLower(engineVersion, NEWEST_API)) return engineVersion;
   return isLower(NEWEST_API, least) ? least : NEWEST_API;

@@ -21,7 +21,7 @@ import {
   trafficSettings,
   withClosedPorts,
 } from './settings/settings.ts';
-import { prepareStateDir } from './settings/state-directory.ts';
+import { exitCodeOf, prepareStateDir } from './settings/state-directory.ts';
 import { startId } from './table/controllers/start-id.ts';
 import { DATABASE, type Restored, restore } from './table/disk/restore.ts';
 import { describeProcess } from './takeover/describe-process.ts';
@@ -66,11 +66,12 @@ export async function boot(base: DataplaneSettings, { clock, random, log }: Runt
 }
 
 /** @throws UsageError if there is a key ring that can't be read: new secrets would overwrite it. */
-function openKeyring(stateDir: string, { clock, random, log }: Runtime): Keyring {
+export function openKeyring(stateDir: string, { clock, random, log }: Runtime): Keyring {
   try {
     return new Keyring(stateDir, clock.now(), { random, log });
   } catch (error) {
-    throw new UsageError(`${NAME} dataplane: can't use the key ring in ${stateDir}: ${error instanceof Error ? error.message : error}`);
+    const reason = error instanceof Error ? error.message : error;
+    throw new UsageError(`${NAME} dataplane: can't use the key ring in ${stateDir}: ${reason}`, exitCodeOf(error));
   }
 }
 

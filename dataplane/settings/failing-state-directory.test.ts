@@ -26,9 +26,15 @@ function failing(t: TestContext, code: string, errno: number): string {
 
 test('a state directory whose disk fails is used as long as the table in it can be read', (t) => {
   const path = failing(t, 'EIO', constants.errno.EIO);
-  assert.throws(() => prepareStateDir(path, 'routes.db'), { constructor: UsageError, message: /\(the disk fails\)/ });
+  // A service manager starts it again.
+  assert.throws(() => prepareStateDir(path, 'routes.db'), { constructor: UsageError, message: /\(the disk fails\)/, exitCode: 1 });
   fs.writeFileSync(join(path, 'routes.db'), '');
   assert.equal(prepareStateDir(path, 'routes.db'), 'the disk fails');
+});
+
+test('a state directory that may not be written is a usage error, which no service manager starts again', (t) => {
+  const path = failing(t, 'EACCES', constants.errno.EACCES);
+  assert.throws(() => prepareStateDir(path, 'routes.db'), { message: /\(permission denied\)/, exitCode: 2 });
 });
 
 test('a quota that is used up counts as a full disk, which keeps nothing from being served', (t) => {

@@ -2,7 +2,7 @@ import { closeSync, existsSync, mkdirSync, mkdtempSync, openSync, rmdirSync, sta
 import { dirname, join, resolve } from 'node:path';
 import { DEFAULT_STATE_DIR, NAME } from '../../shared/name.ts';
 import { codeOf } from '../../shared/runtime/error-code.ts';
-import { UsageError } from '../../shared/runtime/flags.ts';
+import { USAGE_EXIT, UsageError } from '../../shared/runtime/flags.ts';
 
 /**
  * Creates the state directory (mode 0700) if it is missing and checks that it is writable. A full disk
@@ -22,9 +22,19 @@ export function prepareStateDir(path: string, table: string): string | null {
     if (UNWRITABLE.has(codeOf(error)) && isReadable(join(path, table))) return reasonOf(error);
     const advice =
       path === DEFAULT_STATE_DIR ? 'run as root or name another one with --state-dir PATH' : 'name another one with --state-dir PATH';
-    throw new UsageError(`${NAME} dataplane: can't write the state directory ${path} (${reasonOf(error)}); ${advice}`);
+    throw new UsageError(`${NAME} dataplane: can't write the state directory ${path} (${reasonOf(error)}); ${advice}`, exitCodeOf(error));
   }
 }
+
+/** Errors that last until someone corrects the setting or the directory. Others, such as those of a disk that fails, may be over by themselves. */
+const LASTING: ReadonlySet<string> = new Set([
+  ...['EACCES', 'EPERM', 'EROFS', 'ENOENT', 'ENOTDIR', 'EISDIR', 'EEXIST', 'ELOOP', 'ENAMETOOLONG', 'EINVAL'],
+  // Not an error of the system.
+  '',
+]);
+
+/** The exit code of a data plane that can't start because of this error. A service manager starts it again unless it lasts. */
+export const exitCodeOf = (error: unknown): number => (LASTING.has(codeOf(error)) ? USAGE_EXIT : 1);
 
 const FULL: ReadonlySet<string> = new Set(['ENOSPC', 'EDQUOT']);
 const UNWRITABLE: ReadonlySet<string> = new Set(['EACCES', 'EPERM', 'EROFS', 'EIO']);

@@ -24,9 +24,17 @@ export type Flag<T = unknown> = {
   readonly unavailable?: true;
 };
 
-/** A mistake on the command line: one line on stderr, exit code 2. */
+/** The exit code of a mistake on the command line. Service managers start a program that ends with any other code again. */
+export const USAGE_EXIT = 2;
+
+/** A mistake on the command line, or another reason why a program can't run as it was started: one line on stderr, and an exit code. */
 export class UsageError extends Error {
-  readonly exitCode: number = 2;
+  readonly exitCode: number;
+
+  constructor(message: string, exitCode = USAGE_EXIT) {
+    super(message);
+    this.exitCode = exitCode;
+  }
 }
 
 export type FlagValue = { readonly value: unknown; readonly origin: 'flag' | 'environment' };

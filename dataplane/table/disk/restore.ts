@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { NAME } from '../../../shared/name.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
-import { UsageError } from '../../../shared/runtime/flags.ts';
+import { USAGE_EXIT, UsageError } from '../../../shared/runtime/flags.ts';
 import type { Log } from '../../../shared/runtime/log/log.ts';
 import type { Globals } from '../../../shared/settings.ts';
 import type { Claims } from '../claims/claims.ts';
@@ -140,7 +140,9 @@ async function saveAnew(path: string, saved: SavedTable): Promise<void> {
   }
 }
 
-const unusableAt = (path: string, error: unknown): UsageError => new UsageError(`${NAME} dataplane: can't use ${path}: ${describe(error)}`);
+/** The exit code says whether a service manager should start the process again: a disk that fails may be back a moment later. */
+const unusableAt = (path: string, error: unknown): UsageError =>
+  new UsageError(`${NAME} dataplane: can't use ${path}: ${describe(error)}`, sqliteCode(error) === IO_ERROR ? 1 : USAGE_EXIT);
 
 /** Reads each part separately, and routes from both ends, so that those after the damage are found too. */
 function salvage(store: Store, saved: SavedTable, log: Log): void {
@@ -228,6 +230,8 @@ function refusesWrites(error: unknown, path: string): boolean {
   }
 }
 
+/** SQLITE_IOERR. */
+const IO_ERROR = 10;
 const sqliteCode = (error: unknown): number => (error instanceof Error && 'errcode' in error ? Number(error.errcode) & 0xff : -1);
 
 function describe(error: unknown): string {

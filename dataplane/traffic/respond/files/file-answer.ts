@@ -66,8 +66,8 @@ export class FileAnswer implements Attempt {
     return true;
   }
 
-  /** `isWritten`: see FileRequest. */
-  begin(path: FilePath, isWritten: boolean): void {
+  /** `path` is null if no file can have it; `isWritten`: see FileRequest. */
+  begin(path: FilePath | null, isWritten: boolean): void {
     this.x.attempt = this;
     this.search(path, isWritten).catch((error: unknown) => this.disk.onFault(this.x, error));
   }
@@ -90,7 +90,7 @@ export class FileAnswer implements Attempt {
     this.closeFile();
   }
 
-  private async search(path: FilePath, isWritten: boolean): Promise<void> {
+  private async search(path: FilePath | null, isWritten: boolean): Promise<void> {
     const { x, settings, disk } = this;
     const found = await find(settings, disk, path, { fields: x.fields, slash: x.path.endsWith('/'), isWritten });
     if ('listing' in found) {

@@ -399,6 +399,19 @@ test('try_files serves the first that exists', async () => {
   assert.equal(statusOf(await ask('/none', '', 'GET', pages)), 410);
 });
 
+test('the other files are tried for a path that no file can have, such as a view of an app with an escaped slash or a long token', async () => {
+  const tried = (...try_files: string[]) => ProxyFixture.start([route({ try_files })]);
+  const paths = ['/projects/a%2Fb', '/a%5Cb', `/verify/${'x'.repeat(300)}`, '/%ff', '/docs%2F', '/..%2Fsecret'];
+  using app = await tried('{path}', '/page.html');
+  for (const one of paths) assert.match((await ask(one, '', 'GET', app)).body, /^<p>/, one);
+  using directory = await tried('{path}/', '/docs/');
+  for (const one of paths) assert.equal((await ask(one, '', 'GET', directory)).body, 'the docs', one);
+  using gone = await tried('{path}', '=410');
+  using none = await tried('{path}', '{path}.html');
+  for (const one of paths)
+    assert.deepEqual([statusOf(await ask(one, '', 'GET', gone)), statusOf(await ask(one, '', 'GET', none))], [410, 404]);
+});
+
 test('a directory exists for try_files if it has an index file or is listed, and if nothing else does, its slash is added', async () => {
   const tried = (try_files: string[], more: Partial<RouteInput> = {}) => ProxyFixture.start([route({ try_files, ...more })]);
   using app = await tried(['{path}', '{path}/', '/page.html']);

@@ -35,8 +35,10 @@ export function fileServerOf(route: RouteSpec, handle: HandleSpec | null, tools:
       if (file.fromMemory()) return;
       const path = filePathOf(target);
       if (path === 'malformed') answer(x, MALFORMED);
-      else if (path === 'missing') answer(x, IMPOSSIBLE);
-      else file.begin(path, written);
+      else if (path !== 'missing') file.begin(path, written);
+      // The page of an app is shown for each of its addresses, also for those that no file can have.
+      else if (settings.tried.length > 0) file.begin(null, written);
+      else answer(x, IMPOSSIBLE);
     },
     explain: () => ({ answeredBy: 'file_server', words: `files of ${settings.root.path}` }),
   };

@@ -28,8 +28,8 @@ export type FileRequest = {
   readonly isWritten: boolean;
 };
 
-/** Finds and opens the file or directory for a request. */
-export async function find(settings: Settings, disk: DiskAccess, path: FilePath, request: FileRequest): Promise<FindResult> {
+/** Finds and opens the file or directory for a request; `path` is null if no file can have it. */
+export async function find(settings: Settings, disk: DiskAccess, path: FilePath | null, request: FileRequest): Promise<FindResult> {
   const found = await new Search(settings, disk, request).find(path);
   const isNone = 'status' in found || ('refused' in found && found.refused !== 'unavailable');
   return (isNone ? await missingRoot(settings, disk) : null) ?? found;
@@ -58,16 +58,18 @@ class Search {
     this.request = request;
   }
 
-  async find(path: FilePath): Promise<FindResult> {
+  async find(path: FilePath | null): Promise<FindResult> {
     const { tried } = this.settings;
-    if (tried.length === 0) return this.at(path);
+    if (tried.length === 0) return path === null ? MISSING : this.at(path);
     for (const one of tried) {
       if ('status' in one) return one;
-      const found = await this.tried(one.at(path), path);
+      const place = one.at(path);
+      const found = place === null ? null : await this.tried(place, path);
       if (found !== null) return found;
     }
+    if (path === null || this.request.slash) return MISSING;
     const triesPath = tried.some((one) => 'at' in one && isSamePlace(one.at(path), path));
-    return (triesPath && !this.request.slash ? await this.tried({ ...path, slash: true }, path) : null) ?? MISSING;
+    return (triesPath ? await this.tried({ ...path, slash: true }, path) : null) ?? MISSING;
   }
 
   private async at({ names, slash }: FilePath): Promise<FindResult> {
@@ -80,7 +82,7 @@ class Search {
   }
 
   /** A file, or a directory with something to show if the path ends with a slash; null for neither. */
-  private async tried(path: FilePath, requested: FilePath): Promise<FindResult | null> {
+  private async tried(path: FilePath, requested: FilePath | null): Promise<FindResult | null> {
     const { names, slash } = path;
     const opened = await this.open(names);
     if ('refused' in opened) return opened.refused === 'missing' ? null : opened;
@@ -147,4 +149,5 @@ class Search {
   }
 }
 
-const isSamePlace = (one: FilePath, other: FilePath): boolean => one.names.join('/') === other.names.join('/');
+const isSamePlace = (one: FilePath | null, other: FilePath | null): boolean =>
+  one !== null && other !== null && one.names.join('/') === other.names.join('/');

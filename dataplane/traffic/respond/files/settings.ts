@@ -10,8 +10,11 @@ import { compileHidden, type Hidden } from './hidden.ts';
 import { Listings } from './listing.ts';
 import { Root } from './root.ts';
 
-/** A file to try: its path for that of a request, or the status to respond with. */
-export type Tried = { readonly status: number } | { readonly at: (path: FilePath) => FilePath };
+/**
+ * A file to try: its path for that of a request, or the status to respond with. `at` returns null for null, a path that no file can have,
+ * if that is a part of it.
+ */
+export type Tried = { readonly status: number } | { readonly at: (path: FilePath | null) => FilePath | null };
 
 /** A file server, compiled. */
 export type Settings = {
@@ -53,9 +56,12 @@ export function compileSettings(spec: FileServerSpec, root: string, tryFiles: re
 function compileTried(text: string): Tried {
   if (text.startsWith('=')) return { status: Number(text.slice(1)) };
   const parts = templateParts(text, 'request');
+  const isFixed = parts.every((part) => 'text' in part);
   return {
     at(path) {
-      const whole = parts.map((part) => ('text' in part ? part.text : `/${path.names.join('/')}${path.slash ? '/' : ''}`)).join('');
+      if (path === null && !isFixed) return null;
+      const requested = path === null ? '' : `/${path.names.join('/')}${path.slash ? '/' : ''}`;
+      const whole = parts.map((part) => ('text' in part ? part.text : requested)).join('');
       return { names: whole.split('/').filter((name) => name !== ''), slash: whole.endsWith('/') };
     },
   };

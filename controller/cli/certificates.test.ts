@@ -63,6 +63,7 @@ test('certificates --retry retries an order now, and reports if none is waiting'
   const answers: Record<string, [number, unknown]> = {
     'POST /certificates/late.example': [202, { retried: 'late.example', domains: ['late.example'] }],
     'POST /certificates/fine.example': [404, { error: 'no order waits for that domain' }],
+    'POST /certificates/*.fine.example': [404, { error: 'no order waits for that domain' }],
   };
   const address = await admin(t, answers);
   assert.deepEqual(await sluice(['certificates', '--retry', 'late.example', '--admin', address]), {
@@ -73,4 +74,6 @@ test('certificates --retry retries an order now, and reports if none is waiting'
   const { code, err } = await sluice(['certificates', '--retry', 'fine.example', '--admin', address]);
   assert.equal(code, 1);
   assert.match(err, /^sluice certificates: no order for fine\.example is waiting for a retry: .*sluice explain fine\.example/);
+  const wildcard = await sluice(['certificates', '--retry', '*.fine.example', '--admin', address]);
+  assert.match(wildcard.err, /sluice explain '\*\.fine\.example' shows/);
 });

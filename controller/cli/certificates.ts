@@ -1,5 +1,6 @@
 import { NAME } from '../../shared/name.ts';
 import { type Flag, type Flags, UsageError } from '../../shared/runtime/flags.ts';
+import { inShell } from '../../shared/values/in-shell.ts';
 import type { CertificateRecord } from '../../shared/wire/certificate.ts';
 import { clientOf, getJson, noArguments, QUERY_FLAGS, refusalOf, textOf, wantsJson } from './command/admin-query.ts';
 import { type Command, CommandError, type Terminal } from './command/command.ts';
@@ -46,7 +47,7 @@ async function retry(name: string, flags: Flags, terminal: Terminal): Promise<nu
   const answer = await clientOf(flags).request('POST', `/certificates/${encodeURIComponent(name)}`);
   if (answer.status === 404)
     throw new CommandError(
-      `no order for ${name} is waiting for a retry: none has failed, or none is needed; ${NAME} explain ${name} shows how it gets its certificate`,
+      `no order for ${name} is waiting for a retry: none has failed, or none is needed; ${NAME} explain ${inShell(name)} shows how it gets its certificate`,
     );
   if (answer.status !== 202) throw refusalOf(answer);
   terminal.out(

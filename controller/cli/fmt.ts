@@ -1,6 +1,7 @@
 import { chmod, chown, realpath, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { NAME } from '../../shared/name.ts';
 import { type Flag, UsageError } from '../../shared/runtime/flags.ts';
+import { inShell } from '../../shared/values/in-shell.ts';
 import { CONFIG_FLAG, readableConfig } from '../flags.ts';
 import { layOut } from '../sources/file/layout.ts';
 import { readContent } from '../sources/file/text/read.ts';
@@ -29,7 +30,8 @@ export const fmt: Command = {
       return 1;
     }
     const differs = !bytes.equals(Buffer.from(layout.text));
-    if (check && differs) terminal.err(`${path}: not in canonical format; run ${NAME} fmt --config ${path} --write to format it\n`);
+    if (check && differs)
+      terminal.err(`${path}: not in canonical format; run ${NAME} fmt --config ${inShell(path)} --write to format it\n`);
     if (check) return differs ? 1 : 0;
     if (!write) terminal.out(layout.text);
     else if (differs) await replace(path, layout.text).catch((error: unknown) => fail(path, `it can't be written: ${codeOf(error)}`));

@@ -1,4 +1,5 @@
 import { NAME } from '../../shared/name.ts';
+import { inShell } from '../../shared/values/in-shell.ts';
 import type { Problem } from '../../shared/wire/apply.ts';
 import type { Alert, Severity } from '../../shared/wire/dashboard.ts';
 import { SOURCE_FAILED } from '../../shared/wire/errors.ts';
@@ -180,9 +181,6 @@ function explainedBy({ domain, path, part }: PoolTrouble): string {
   // Every asterisk matches nothing, too.
   return `; ${NAME} explain ${inShell(domain + (path?.replaceAll('*', '') ?? ''))} shows what visitors get until then.`;
 }
-
-/** A path may contain what a shell acts upon, such as `*`, `;` and `$(…)`, and those of others are in Ingresses and labels. */
-const inShell = (word: string): string => (/^[\w./:@%+,=-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`);
 
 const MAX_TARGETS = 3;
 

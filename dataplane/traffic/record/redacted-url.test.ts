@@ -16,6 +16,10 @@ test('the values of secret parameters are replaced in queries and fragments', ()
     ['/?a=token=x', '/?a=token=REDACTED'],
     ['/?a=1&a=2&password=p?q&b=3', '/?a=1&a=2&password=REDACTED?q&b=3'],
     ['/cb#id_token=x&state=1', '/cb#id_token=REDACTED&state=1'],
+    ['/?next=https%3A%2F%2Fa.test%2F%3Ftoken%3Dx%26a%3D1&b=2', '/?next=https%3A%2F%2Fa.test%2F%3Ftoken%3DREDACTED%26a%3D1&b=2'],
+    ['/?next=%2F%3Fa%3D1%26Api_Key%3dx%2Fy%23id_token%3dz', '/?next=%2F%3Fa%3D1%26Api_Key%3dREDACTED%23id_token%3dREDACTED'],
+    ['/?next=%252F%253Fcode%253Dx%2526a%253D1', '/?next=%252F%253Fcode%253DREDACTED%2526a%253D1'],
+    ['/?next=%2F%3Fa%3Dtokenx&q=50%25%3D', '/?next=%2F%3Fa%3Dtokenx&q=50%25%3D'],
     ['https://ann:pw@host/?code=1', 'https://REDACTED@host/?code=REDACTED'],
     ['//ann@host/', '//REDACTED@host/'],
     ['/@ann/?mail=a@b.c', '/@ann/?mail=a@b.c'],
@@ -28,6 +32,8 @@ test('a long query is read in one pass', () => {
   const query = `/?${'a=1&'.repeat(100_000)}token=x`;
   assert.ok(redactedUrl(query).endsWith('&token=REDACTED'));
   assert.equal(redactedUrl(`/?${'='.repeat(200_000)}`).length, 200_002);
+  for (const piece of ['%3f', '%3fa', '%25', '%3ftoken%3d', '%26a%3d', `%3f${'a'.repeat(64)}`])
+    assert.ok(redactedUrl(`/?${piece.repeat(200_000)}`).length > 200_000 || piece.includes('token'), piece);
 });
 
 test('names of credentials are secret, and those of the usual fields are not', () => {

@@ -13,6 +13,8 @@ const MAX_KNOWN = 2_000;
 const LONGEST_KNOWN = 64;
 
 const USER = /(:\/\/|^\/\/)[^/?#@\s]*@/g;
+/** A parameter in a URL that is itself the value of one, and so percent-encoded, once or repeatedly. Its name is limited, so one pass is enough. */
+const WITHIN = /(?<=%(?:25){0,3}(?:3f|26|3b|23))([\w.[\]-]{1,64})(%(?:25){0,3}3d)((?:(?!%(?:25){0,3}(?:26|3b|23))[^&;#?])+)/gi;
 const [QUESTION, AND, SEMICOLON, HASH, EQUALS] = [0x3f, 0x26, 0x3b, 0x23, 0x3d];
 
 /**
@@ -33,8 +35,14 @@ export function redactedUrl(url: string): string {
     else kept += text.slice(from, end);
     from = end;
   }
-  return from === 0 ? text : kept + text.slice(from);
+  return redactedWithin(from === 0 ? text : kept + text.slice(from));
 }
+
+/** As after a login: `/login?next=https%3A%2F%2Fshop.example%2F%3Ftoken%3Dx`. */
+const redactedWithin = (text: string): string =>
+  text.includes('%')
+    ? text.replace(WITHIN, (all, name: string, equals: string) => (isSecret(name) ? name + equals + REDACTED : all))
+    : text;
 
 const beginsName = (code: number): boolean => separates(code) || code === EQUALS;
 const separates = (code: number): boolean => code === QUESTION || code === AND || code === SEMICOLON || code === HASH;

@@ -25,6 +25,13 @@ describe('with automatic HTTPS', () => {
     assert.equal(upstream.requests.length, 0);
   });
 
+  test('OPTIONS * is redirected to the root, since it has no URL of its own', async () => {
+    using proxy = await ProxyFixture.with([{ ...site('a.test'), respond: { status: 200, body: 'x' } }], { https: ACTIVE });
+    const { line, head } = await proxy.request('OPTIONS * HTTP/1.1\r\nHost: a.test\r\n\r\n');
+    assert.match(line, / 308 /);
+    assert.equal(field(head, 'Location'), 'https://a.test/');
+  });
+
   test("a site with https off, or one that can't get a certificate, stays on HTTP", async () => {
     using upstream = await UpstreamFixture.serving(ok('x'));
     const sites = [{ ...site('a.test', upstream), https: 'off' as const }, site('127.0.0.1', upstream), site('*.wild.test', upstream)];

@@ -1,13 +1,13 @@
 import { join } from 'node:path';
-import type { Certificate } from '../../shared/certificates/certificate.ts';
 import { isDefaultName } from '../../shared/certificates/default-certificate.ts';
 import { notIssuableReason } from '../../shared/certificates/issuable.ts';
 import { APPLIED_FOLDER } from '../../shared/name.ts';
 import { CATCH_ALL } from '../../shared/values/host.ts';
-import type { EntriesChange, Publisher } from '../publish/publisher.ts';
+import type { Publisher } from '../publish/publisher.ts';
 import { AppliedCertificates } from './applied/applied-certificates.ts';
 import { CertificateAdmin } from './certificate-admin.ts';
-import { CertificateSelection, type SelectionChange } from './certificate-selection.ts';
+import { CertificatePublication, type ServedPair } from './certificate-publication.ts';
+import { CertificateSelection } from './certificate-selection.ts';
 import {
   type CertificateTrouble,
   expiryTrouble,
@@ -32,12 +32,9 @@ import { explainTrouble } from './issue/orders/order-plan.ts';
 import type { Keyring } from './keyring.ts';
 import type { CertificateSource, StoreContents, StoredCertificate, StoreProblem } from './store/cert-store.ts';
 import { DirectoryStore } from './store/directory-store.ts';
-import { UnreadableNowError } from './store/pair-folder.ts';
 
 /** How often the age of the session ticket keys is checked (ms). */
 const TICKETS_MS = 3_600_000;
-/** How soon files that can't be read at the moment are read again (ms). */
-const READ_AGAIN_MS = 5_000;
 
 export type CertificateManagerTools = Omit<InternalIssuerTools, 'changed'> & {
   /** Why no certificates are ordered, regardless of the settings; null: they are ordered if there is an e-mail address. */
@@ -67,20 +64,14 @@ export class CertificateManager {
   /** Certificates applied by controllers to this data plane. Unlike the certificate directory, this store is never shared. */
   private readonly appliedStore: DirectoryStore;
   private readonly selection: CertificateSelection;
+  private readonly publication: CertificatePublication;
   private readonly automatic: AutomaticHttps;
   private readonly internal: InternalIssuer;
   private readonly stops: (() => void)[] = [];
-  /** Names whose certificate has changed since it was last published. */
-  private readonly unpublished = new Map<string, StoredCertificate | null>();
   /** Whether the internal authority also issues for sites without a setting of their own. */
   private local = false;
   /** Sites that no authority will issue for; null: to be recomputed, which is slow with 100,000 sites. */
   private uncertifiable: readonly UncertifiableSite[] | null = null;
-  /** Serializes publications. */
-  private publishing: Promise<unknown> = Promise.resolve();
-  /** Names whose certificates could not be read. */
-  private readonly unread = new Set<string>();
-  private cancelReading: () => void = () => undefined;
   private stopped = false;
   private readonly problems = new Map<DirectoryStore, readonly StoreProblem[]>();
 
@@ -90,7 +81,12 @@ export class CertificateManager {
     this.store = store;
     this.appliedStore = appliedStore;
     this.selection = new CertificateSelection(clock);
-    const published = async (): Promise<void> => void (await this.publishing);
+    this.publication = new CertificatePublication({
+      ...tools,
+      pairOf: (certificate) => this.pairOf(certificate),
+      selected: (name) => this.selection.exactly(name),
+    });
+    const published = async (): Promise<void> => void (await this.publication.settled);
     this.automatic = new AutomaticHttps({
       ...tools,
       instance: keyring.instance,
@@ -109,7 +105,11 @@ export class CertificateManager {
       wanted: () => this.automatic.names(),
     });
     this.applied = new AppliedCertificates({ ...tools, store: appliedStore, published, held: () => this.selection.all() });
-    this.selection.onChange((changes) => this.queueChanges(changes));
+    this.selection.onChange((changes) => {
+      this.uncertifiable = null;
+      this.publication.queue(changes);
+      for (const { name } of changes) this.automatic.certificateChanged(name);
+    });
     this.stops.push(
       ...[store, appliedStore].map((one) =>
         one.watch((change) => {
@@ -118,7 +118,7 @@ export class CertificateManager {
         }),
       ),
       clock.every(TICKETS_MS, () => {
-        if (keyring.renewTickets(clock.now())) void this.inTurn(() => publisher.publish({ ticketKeys: keyring.tickets }));
+        if (keyring.renewTickets(clock.now())) void this.publication.inTurn(() => publisher.publish({ ticketKeys: keyring.tickets }));
       }),
       () => this.selection.close(),
     );
@@ -129,9 +129,9 @@ export class CertificateManager {
     const applied = new DirectoryStore(join(tools.stateDir, APPLIED_FOLDER), tools, ['applied']);
     const manager = new CertificateManager(new DirectoryStore(certDir, { ...tools, instance: tools.keyring.instance }), applied, tools);
     const { certificates } = await manager.holdings();
-    void manager.inTurn(() => tools.publisher.publish({ ticketKeys: tools.keyring.tickets }));
+    void manager.publication.inTurn(() => tools.publisher.publish({ ticketKeys: tools.keyring.tickets }));
     manager.selection.update({ put: certificates, removed: [] });
-    await manager.publishing;
+    await manager.publication.settled;
     await manager.automatic.answerOtherInstances();
     return manager;
   }
@@ -257,7 +257,7 @@ export class CertificateManager {
     this.stopped = true;
     this.internal.stop();
     this.applied.pause();
-    this.cancelReading();
+    this.publication.stop();
     for (const end of this.stops) end();
     return this.automatic.stop();
   }
@@ -318,73 +318,10 @@ export class CertificateManager {
     return this.internal.get(name);
   }
 
-  /** Batches changes that arrive during a publication: thousands of names may change one by one. */
-  private queueChanges(changes: readonly SelectionChange[]): void {
-    this.uncertifiable = null;
-    if (this.unpublished.size === 0) void this.inTurn(() => this.publishChanges());
-    for (const { name, certificate } of changes) this.unpublished.set(name, certificate);
-    for (const { name } of changes) this.automatic.certificateChanged(name);
-  }
-
-  private async publishChanges(): Promise<void> {
-    const changes = [...this.unpublished];
-    this.unpublished.clear();
-    await this.tools.publisher.publish({ certificates: await this.entries(changes) });
-  }
-
-  private async entries(changes: readonly (readonly [string, StoredCertificate | null])[]): Promise<EntriesChange> {
-    const upserts: { domain: string; json: string }[] = [];
-    const removed: string[] = [];
-    for (const [name, certificate] of changes) {
-      const internal = certificate?.source === 'internal';
-      const provided = certificate?.source === 'file' || certificate?.source === 'pushed';
-      const store = certificate?.source === 'applied' ? this.appliedStore : this.store;
-      const pair = certificate && (internal ? this.leafOf(certificate) : await this.read(store, certificate));
-      if (pair === 'later') this.publishLater(name);
-      else if (pair === null) removed.push(name);
-      else {
-        const { domains, chain, privateKey } = pair;
-        upserts.push({
-          domain: name,
-          json: JSON.stringify({
-            domains,
-            certificate: chain,
-            private_key: privateKey,
-            ...(internal && { internal }),
-            ...(provided && { provided }),
-          }),
-        });
-      }
-    }
-    return { whole: false, upserts, removed };
-  }
-
-  private async read(store: DirectoryStore, { id }: StoredCertificate): Promise<Certificate | 'later' | null> {
-    try {
-      return await store.get(id);
-    } catch (error) {
-      if (error instanceof UnreadableNowError) return 'later';
-      throw error;
-    }
-  }
-
-  /** What is served for a name stays until the files of its new certificate can be read. */
-  private publishLater(name: string): void {
-    if (this.unread.size === 0) this.cancelReading = this.tools.clock.after(READ_AGAIN_MS, () => this.readAgain());
-    this.unread.add(name);
-  }
-
-  private readAgain(): void {
-    if (this.unpublished.size === 0) void this.inTurn(() => this.publishChanges());
-    for (const name of this.unread) this.unpublished.set(name, this.selection.exactly(name));
-    this.unread.clear();
-  }
-
-  private inTurn(publish: () => Promise<unknown>): Promise<unknown> {
-    this.publishing = this.publishing
-      .then(publish)
-      .catch((error: unknown) => this.tools.log.error({ error: String(error) }, 'not every worker serves the current certificates'));
-    return this.publishing;
+  private async pairOf(certificate: StoredCertificate): Promise<ServedPair | null> {
+    const { source, id } = certificate;
+    if (source === 'internal') return this.leafOf(certificate);
+    return (source === 'applied' ? this.appliedStore : this.store).get(id);
   }
 
   private logProblems(store: DirectoryStore, problems: readonly StoreProblem[]): void {

@@ -1,3 +1,4 @@
+import { HeldShare } from '../client/held-share.ts';
 import { UnreadShare } from '../client/http2/unread-share.ts';
 import { advance, settle } from '../codec/http2/limits/advance.ts';
 import { countQueued, muchIsQueued } from '../codec/http2/limits/queued-requests.ts';
@@ -5,6 +6,8 @@ import { ReceiveWindow } from '../codec/http2/limits/receive-window.ts';
 
 /** The limits of a thread: for what its streams keep, for what its clients leave unread, and for what its requests have waiting (bytes). */
 const [KEPT, UNREAD, QUEUED] = [134_217_728, 134_217_728, 134_217_728];
+/** That for bodies that are held (bytes). */
+const HELD = 268_435_456;
 /** Those for its windows: for their growth, and for those of connections with uploads. */
 const [GROWTH, WIDENED] = [67_108_864, 268_435_456];
 /** What a client may not leave unread for long. */
@@ -16,6 +19,7 @@ export function stillCounted(): string[] {
   return [
     ...(allKept() ? [] : ['what streams keep']),
     ...(isUnread() ? ['what clients leave unread'] : []),
+    ...(allHeld() ? [] : ['bodies that are held']),
     ...(allWaits() ? [] : ['what waits for targets']),
     ...(allGrow() && allWidens() ? [] : ['windows']),
   ];
@@ -64,4 +68,13 @@ function allWidens(): boolean {
   const more = window.widen(WIDENED + 1);
   window.release();
   return more === WIDENED;
+}
+
+/** Whether bodies may be held as long as the limit says, and no longer. */
+function allHeld(): boolean {
+  const [share, more] = [new HeldShare(), new HeldShare()];
+  const enough = share.reserve(HELD);
+  const tooMuch = more.reserve(1);
+  for (const one of [share, more]) one.release();
+  return enough && !tooMuch;
 }

@@ -7,7 +7,7 @@ import { endBody, hasToWait, passBody } from '../../exchange/request-body.ts';
 import { MAX_COPIED, ReadBuffer } from '../../io/read-buffer.ts';
 import { BodyPace } from '../body-pace.ts';
 import { HeldBody } from '../held-body.ts';
-import { HeldShare } from './held-share.ts';
+import { HeldShare } from '../held-share.ts';
 
 /** Bodies of known length up to this many bytes are buffered whole before the request is forwarded, as long as there is memory for them. */
 const HOLD_BYTES = 65_536;

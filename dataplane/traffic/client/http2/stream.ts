@@ -10,14 +10,14 @@ import { resumeAnswer } from '../../exchange/relay.ts';
 import { endBody, hasToWait, passBody } from '../../exchange/request-body.ts';
 import { BodyPace, TOO_SLOW } from '../body-pace.ts';
 import { HeldBody } from '../held-body.ts';
+import { HeldShare } from '../held-share.ts';
 import { Drain } from './drain.ts';
+import { Progress } from './progress.ts';
 import { refuse, refuseFaulty } from './refuse.ts';
 import { TunnelDuplex } from './tunnel-stream.ts';
 
-/** Bodies of known length up to this many bytes are buffered whole before the request is forwarded. */
+/** Bodies of known length up to this many bytes are buffered whole before the request is forwarded, as long as there is memory for them. */
 const HOLD_BYTES = 65_536;
-/** How long a body may make no progress, in either direction (ms). */
-const BODY_IDLE_MS = 60_000;
 /** Sent in reply to an extended CONNECT instead of a 2xx that the client would mistake for an accepted upgrade. */
 const NO_TUNNEL = 501;
 /** Statuses beyond this have no meaning and are treated as a server error (RFC 9110 15); many HTTP/2 clients reject them. */
@@ -49,6 +49,7 @@ export class ClientStream implements Downstream, StreamReceiver {
   private headSent = false;
   private trailers = '';
   private held: HeldBody | null = null;
+  private share: HeldShare | null = null;
   private whenHeld: ((x: Exchange) => void) | null = null;
   /** The attempt that receives a streaming body. */
   private receiver: Attempt | null = null;
@@ -70,8 +71,7 @@ export class ClientStream implements Downstream, StreamReceiver {
    */
   private early: Buffer[] | null = null;
   private earlyBytes = 0;
-  private lastProgress: number;
-  private progressSeen = 0;
+  private readonly progress: Progress;
   private received = 0;
   private pace: BodyPace | null = null;
   /** Why its exchange ends if the stream does. */
@@ -81,7 +81,7 @@ export class ClientStream implements Downstream, StreamReceiver {
     this.stream = stream;
     this.address = address;
     this.tools = tools;
-    this.lastProgress = tools.monotonic();
+    this.progress = new Progress(tools.monotonic());
     this.inputEnded = stream.inputEnded;
     // Until the recipient of the body is known.
     stream.pause();
@@ -108,6 +108,8 @@ export class ClientStream implements Downstream, StreamReceiver {
 
   bufferBody(x: Exchange, then: (x: Exchange) => void): void {
     if (this.inputEnded || x.bodyStart !== null || x.bodyLength < 0 || x.bodyLength > HOLD_BYTES || x.expectsContinue) return then(x);
+    this.share ??= new HeldShare();
+    if (!this.share.reserve(x.bodyLength)) return then(x);
     this.held = new HeldBody(x.bodyLength);
     this.whenHeld = then;
     this.listen();
@@ -177,6 +179,7 @@ export class ClientStream implements Downstream, StreamReceiver {
   head(x: Exchange, status: number, _reason: string, fields: string, length: number): void {
     // A stream carries only one response.
     if (this.x !== x || this.headSent) return;
+    this.share?.release();
     x.status = this.connects && status < 300 ? NO_TUNNEL : status > MAX_STATUS ? BAD_GATEWAY : status;
     x.bytesSent += fields.length;
     x.answerFields = fields;
@@ -280,6 +283,7 @@ export class ClientStream implements Downstream, StreamReceiver {
     if (this.x !== x) return;
     this.x = null;
     x.attempt = null;
+    this.share?.release();
     this.tools.record(x);
   }
 
@@ -373,23 +377,17 @@ export class ClientStream implements Downstream, StreamReceiver {
       // Also if the client has ended it meanwhile: what it has sent since would be kept.
       if (stream.outputEnded) return stream.reset(ERROR.none);
     }
-    const progress = this.received + (x?.bytesSent ?? 0) - stream.queued;
+    const moved = this.received + (x?.bytesSent ?? 0) - stream.queued;
     const waitsForUs =
       x !== null &&
       !stream.isClosed &&
       this.held === null &&
       stream.queued === 0 &&
       (this.inputEnded || x.bodyLength === 0 || stream.isPaused);
-    if (progress !== this.progressSeen || waitsForUs) {
-      this.progressSeen = progress;
-      this.lastProgress = now;
-    } else if (now - this.lastProgress >= BODY_IDLE_MS) {
-      // Checked last, so that it costs other requests nothing.
-      if (x !== null && !stream.isClosed && this.held === null && stream.queued === 0 && isServedGrpc(x)) {
-        this.lastProgress = now;
-        return;
-      }
-      stream.reset(ERROR.cancel);
-    }
+    if (!this.progress.isOverdue(now, moved, waitsForUs)) return;
+    // Checked last, so that it costs other requests nothing.
+    const isCall = x !== null && !stream.isClosed && this.held === null && stream.queued === 0 && isServedGrpc(x);
+    if (isCall) this.progress.isOverdue(now, moved, true);
+    else stream.reset(ERROR.cancel);
   }
 }

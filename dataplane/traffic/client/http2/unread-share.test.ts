@@ -3,6 +3,7 @@ import { type TestContext, test } from 'node:test';
 import { FLAG, FRAME, Frames, head, INITIAL_WINDOW } from '../../testing/http2/frames.ts';
 import { eventually, ProxyFixture, whenRead } from '../../testing/proxy/test-proxy.ts';
 import { ok, UpstreamFixture } from '../../testing/test-upstream.ts';
+import { HeldShare } from '../held-share.ts';
 import { UnreadShare } from './unread-share.ts';
 
 /** What clients may leave unread in all. */
@@ -99,6 +100,22 @@ for (const [missing, which] of [
     assert.deepEqual(await lost(client), [19, 17, 15, 13, 11, 9, 7, 5, 3]);
     assert.deepEqual(new Set(failuresIn(proxy)), new Set(['left_held']));
   });
+
+test('while too many bodies are held, others are passed on as they arrive', async (t) => {
+  const others = new HeldShare();
+  await eventually('bodies of earlier tests to be given up', () => others.reserve(2 * LIMIT));
+  t.after(() => others.release());
+  using upstream = await UpstreamFixture.start();
+  using proxy = await ProxyFixture.before(upstream);
+  using client = (await Frames.plain(proxy.port)).greet();
+  client.request(1, head([':method', 'POST'], ['content-length', '5']), 0);
+  client.send(FRAME.data, 0, 1, Buffer.from('hel'));
+  const wire = await upstream.accept();
+  await wire.readHead();
+  client.send(FRAME.data, FLAG.endStream, 1, Buffer.from('lo'));
+  wire.send(ok('x'));
+  await client.until('the response', () => client.status(1) === 200);
+});
 
 test('a download whose client pauses goes on beside an older request that waits for its response, while others leave too much', async (t) => {
   using upstream = await UpstreamFixture.start();

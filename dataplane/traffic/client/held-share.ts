@@ -1,6 +1,6 @@
-import { withinMemory } from '../../../../shared/runtime/thread-memory.ts';
+import { withinMemory } from '../../../shared/runtime/thread-memory.ts';
 
-/** What HTTP/1.x bodies that a thread holds may have as announced lengths in all (bytes). */
+/** What bodies that a thread holds may have as announced lengths in all (bytes). */
 const MOST = 268_435_456;
 /** At most this part of the thread's memory. */
 const PART = 8;

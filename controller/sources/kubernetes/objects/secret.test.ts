@@ -69,6 +69,13 @@ test('a Secret that never was valid, or was deleted and created again, has no ea
   }
 });
 
+test('what is wrong with a Secret is told if its earlier version is for another host', async () => {
+  const other = await makePair(['b.test']);
+  const { presented, problems } = served(after([secretOf(other.certificate, other.privateKey), HALF]), INGRESS);
+  assert.deepEqual(presented, []);
+  assert.match(problems, /the key does not belong/);
+});
+
 test('an unchanged Secret stays equal, with or without an earlier version', () => {
   for (const versions of [
     [VALID, secretOf(first.certificate, first.privateKey)],

@@ -27,9 +27,11 @@ export class SecretCertificates {
     const found = this.secrets.get(secret);
     if (found === undefined) return `the TLS Secret ${secret} does not exist (its type must be kubernetes.io/tls)`;
     const certificate = usableCertificate(found);
-    if (certificate === null) return `the Secret ${secret}: ${faultOfSecret(found)}`;
-    if (host !== CATCH_ALL && !covers(certificate.domains, host))
-      return `the certificate of the Secret ${secret} is for ${certificate.domains.slice(0, 5).join(', ')}, not for ${host}`;
+    if (certificate === null || (host !== CATCH_ALL && !covers(certificate.domains, host))) {
+      const why = faultOfSecret(found);
+      if (why !== null) return `the Secret ${secret}: ${why}`;
+      return `the certificate of the Secret ${secret} is for ${certificate?.domains.slice(0, 5).join(', ')}, not for ${host}`;
+    }
     this.note(secret, host);
     return null;
   }

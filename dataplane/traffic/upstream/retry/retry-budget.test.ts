@@ -18,6 +18,8 @@ test('a thousand retries are free, and then a share of the recent requests may b
   assert.equal(spendAll(budget), 0, 'the last five seconds still count');
   budget.request(11_000);
   assert.equal(spendAll(budget), 1_001, 'they do not count any more');
+  budget.request(21_000);
+  assert.equal(spendAll(budget), 1_001, 'nor do those before ten seconds without requests');
 });
 
 test('a share of zero allows no retries at all', () => {

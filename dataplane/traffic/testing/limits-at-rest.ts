@@ -5,7 +5,7 @@ import { countQueued, muchIsQueued } from '../codec/http2/limits/queued-requests
 import { ReceiveWindow } from '../codec/http2/limits/receive-window.ts';
 
 /** The limits of a thread: for what its streams keep, for what its clients leave unread, and for what its requests have waiting (bytes). */
-const [KEPT, UNREAD, QUEUED] = [134_217_728, 134_217_728, 134_217_728];
+const [KEPT, UNREAD, QUEUED] = [134_217_728, 134_217_728, 67_108_864];
 /** That for bodies that are held (bytes). */
 const HELD = 268_435_456;
 /** Those for its windows: for their growth, and for those of connections with uploads. */

@@ -36,7 +36,8 @@ export class PieceQueue {
 
   /** Adds the part of `piece` from `at` to `to`. Short pieces are in a buffer that is used again at once; a longer one is kept. */
   add(piece: Buffer, at: number, to: number, isShort: boolean): void {
-    if (isShort) this.addCopy(piece, at, to);
+    // A part of a request would keep all that was read with it, most of which may have been sent.
+    if (isShort || (this.ofRequest && (to - at) * 4 <= piece.buffer.byteLength)) this.addCopy(piece, at, to);
     else this.pieces.push(piece.subarray(at, to));
     this.count(to - at);
   }

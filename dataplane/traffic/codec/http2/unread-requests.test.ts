@@ -3,13 +3,15 @@ import { type TestContext, test } from 'node:test';
 import { setThreadMemory } from '../../../../shared/runtime/thread-memory.ts';
 import { block, CODE, FLAG, FRAME, frame, head, INITIAL_WINDOW, PREFACE, word } from '../../testing/http2/frames.ts';
 import { countQueued, muchIsQueued } from './limits/queued-requests.ts';
+import { ReceiveWindow } from './limits/receive-window.ts';
+import { PieceQueue } from './piece-queue.ts';
 import { Http2Session } from './session.ts';
 import type { SessionLimits, SessionOwner } from './session-owner.ts';
 import type { Http2Stream } from './stream.ts';
 import type { StreamReceiver } from './stream-receiver.ts';
 
 /** What all requests of a thread may have waiting. */
-const LIMIT = 134_217_728;
+const LIMIT = 67_108_864;
 const MB = 1_048_576;
 const CANCEL = CODE.cancel;
 const CLIENT_LIMITS: SessionLimits = {
@@ -207,4 +209,29 @@ test('the window of a connection is wide once a request has a body, as long as t
   for (const { session } of connections.slice(0, 3)) session.lost(CANCEL);
   for (const { session } of connections.slice(17)) session.receive(headers(5, 0));
   assert.equal(await wide(), 20);
+});
+
+test('no window grows while much waits for targets', (t) => {
+  const opened = (): number => {
+    const window = new ReceiveWindow(65_536, MB);
+    window.receive(65_536);
+    const more = window.consume(65_536) + window.widen(MB);
+    window.release();
+    return more;
+  };
+  assert.equal(opened(), MB);
+  othersWait(LIMIT + 1, t);
+  assert.equal(opened(), 65_536);
+});
+
+test('the part of a request that waits does not keep all that was read with it, but a longer one is not copied', (t) => {
+  const read = Buffer.alloc(65_536);
+  const memoryOf = (bytes: number): number | undefined => {
+    const queue = new PieceQueue(true);
+    t.after(() => queue.drop());
+    queue.add(read, 0, bytes, false);
+    return queue.first?.buffer.byteLength;
+  };
+  assert.equal(memoryOf(16_384), 16_384);
+  assert.equal(memoryOf(40_000), 65_536);
 });

@@ -1,9 +1,9 @@
 import { withinMemory } from '../../../../../shared/runtime/thread-memory.ts';
 
 /** What the requests of a thread may have waiting in all for targets that don't read their bodies (bytes). */
-const MAX_QUEUED = 134_217_728;
+const MAX_QUEUED = 67_108_864;
 /** At most this part of the thread's memory. */
-const PART = 16;
+const PART = 32;
 
 let total = 0;
 

@@ -1,5 +1,6 @@
 import { withinMemory } from '../../../../../shared/runtime/thread-memory.ts';
 import { MAX_WINDOW } from '../frames/frame.ts';
+import { muchIsQueued } from './queued-requests.ts';
 
 /** The maximum growth of all windows of a thread together (bytes). */
 const MAX_GROWTH = 67_108_864;
@@ -14,7 +15,8 @@ let widened = 0;
 
 /**
  * How much a peer may still send, on one stream or on all streams of its connection (RFC 9113 5.2). It grows while it is what limits the
- * peer, so that a fast upload over a long round trip isn't held up, as long as the thread's windows together have not grown too much.
+ * peer, so that a fast upload over a long round trip isn't held up, as long as the thread's windows together have not grown too much, and
+ * not much of what they have let in waits for targets.
  */
 export class ReceiveWindow {
   /** The window announced to the peer, less what it has sent since. */
@@ -63,7 +65,7 @@ export class ReceiveWindow {
   }
 
   private grow(): void {
-    if (this.released) return;
+    if (this.released || muchIsQueued()) return;
     const more = Math.min(this.size, this.maxSize - this.size, withinMemory(MAX_GROWTH, PART) - growth, MAX_WINDOW - this.size);
     if (more <= 0) return;
     growth += more;
@@ -75,7 +77,7 @@ export class ReceiveWindow {
   /** Makes it this large at once, if there is memory for that. @returns by how much to open it now. */
   widen(size: number): number {
     const more = size - this.size;
-    if (this.released || more <= 0 || widened + more > withinMemory(MAX_WIDENED, PART)) return 0;
+    if (this.released || muchIsQueued() || more <= 0 || widened + more > withinMemory(MAX_WIDENED, PART)) return 0;
     widened += more;
     this.widened += more;
     this.size += more;

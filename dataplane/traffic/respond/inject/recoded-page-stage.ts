@@ -120,7 +120,7 @@ export class RecodedPageStage implements BodyStage {
     this.source = source;
     this.decoder = coding.decoder();
     this.encoder = coding.encoder();
-    this.insertion = new Insertion(page, (buffer, from, to) => this.encoder.write(Buffer.from(buffer.subarray(from, to))));
+    this.insertion = new Insertion(page, (buffer, from, to) => this.encoder.write(buffer.subarray(from, to)));
     this.on(this.decoder, 'data', (piece: Buffer) => {
       if (!this.insertion.body(piece, 0, piece.length)) this.decoder.pause();
     });

@@ -8,6 +8,9 @@ const LARGE_SIZE = 262_144;
 const MAX_LARGE = 64;
 /** At most this part of the thread's memory. */
 const PART = 32;
+/** A read for heads is at most this part of the thread's memory, but at least so long (bytes): as long as a record of TLS. */
+const HEAD_PART = 16_384;
+const LEAST_HEAD = 16_384;
 /** A read of a body of at least this many bytes has filled a buffer of the usual size, apart from what frames it. */
 const FILLS = 60_000;
 /** A sender whose read was shorter than this (bytes) no longer needs a large buffer. */
@@ -36,6 +39,7 @@ type Receiver = { readonly unsent: number };
  */
 export class ReadBuffer {
   private static readonly shared = Buffer.allocUnsafeSlow(SIZE);
+  private static forHeads = ReadBuffer.shared;
   /** The beginnings of the shared buffer, by length, each created once, because every message begins with one. */
   private static readonly beginnings: (Buffer | undefined)[] = Array.from({ length: MAX_REMEMBERED + 1 });
   /** Buffers that no connection uses. */
@@ -140,14 +144,19 @@ export class ReadBuffer {
     return ReadBuffer.isShared(bytes) ? Buffer.from(bytes) : bytes;
   }
 
-  /** The buffer that all connections share. Bytes have to be copied from it before the next read. */
+  /**
+   * The buffer that all connections share, for reading heads. Bytes have to be copied from it before the next read. In a small container it is
+   * shorter: a body that arrives with its head is kept while the request waits, and thousands of clients may have one.
+   */
   static get common(): Buffer {
-    return ReadBuffer.shared;
+    const size = withinMemory(SIZE, HEAD_PART, LEAST_HEAD);
+    if (ReadBuffer.forHeads.length !== size) ReadBuffer.forHeads = size === SIZE ? ReadBuffer.shared : ReadBuffer.shared.subarray(0, size);
+    return ReadBuffer.forHeads;
   }
 
   /** The first `length` bytes of a buffer. */
   static beginning(buffer: Buffer, length: number): Buffer {
-    if (buffer !== ReadBuffer.shared || length > MAX_REMEMBERED) return buffer.subarray(0, length);
+    if (length > MAX_REMEMBERED || !ReadBuffer.isShared(buffer)) return buffer.subarray(0, length);
     let bytes = ReadBuffer.beginnings[length];
     if (bytes === undefined) {
       bytes = buffer.subarray(0, length);

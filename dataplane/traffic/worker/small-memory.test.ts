@@ -1,12 +1,14 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { setThreadMemory } from '../../../shared/runtime/thread-memory.ts';
+import { RequestBody } from '../client/http1/request-body.ts';
 import { UnreadShare } from '../client/http2/unread-share.ts';
 import { advance, settle } from '../codec/http2/limits/advance.ts';
 import { ReceiveWindow } from '../codec/http2/limits/receive-window.ts';
 import { ReadBuffer } from '../io/read-buffer.ts';
 import { fill } from '../io/testing/full-reads.ts';
 import { EncoderMemory } from '../respond/encode/memory.ts';
+import { sampleExchange } from '../testing/samples/sample-exchange.ts';
 import { SentBody } from '../upstream/http2/sent-body.ts';
 
 /** What a worker has in a container with 512 MB for two of them. */
@@ -71,4 +73,16 @@ test('in a small container, fewer large buffers are used', (t) => {
   // Those of tests before may not have been collected.
   const { size } = new Set(used.filter(({ length }) => length === 262_144));
   assert.ok(size <= 32 && size > 16, `${size}`);
+});
+
+test('in a small container, less is read with a head, and as much of a body as ever', (t) => {
+  assert.equal(ReadBuffer.common.length, 65_536);
+  useSmallMemory(t);
+  assert.equal(ReadBuffer.common.length, 16_384);
+  const piece = ReadBuffer.beginning(ReadBuffer.common, 5);
+  assert.deepEqual([piece.length, ReadBuffer.isShared(piece)], [5, true]);
+  const body = new RequestBody({ pause: () => undefined, discarded: () => undefined });
+  assert.equal(body.nextBuffer().length, 16_384);
+  body.begin(sampleExchange({ method: 'POST', target: '/', kept: '', length: 100, chunked: false }));
+  assert.equal(body.nextBuffer().length, 65_536);
 });

@@ -85,7 +85,8 @@ export class RequestBody implements ChunkSink {
 
   /** Where the client's next bytes are read to. Slow senders share one buffer: each would otherwise keep 64 KB, however little it sends. */
   nextBuffer(): Buffer {
-    return this.buffer.next(this.open && this.largeReads >= READS_BEFORE_OWN, false);
+    const next = this.buffer.next(this.open && this.largeReads >= READS_BEFORE_OWN, false);
+    return this.open ? next : ReadBuffer.common;
   }
 
   /** @returns bytes of the client that no later read overwrites: `bytes`, or a copy. */

@@ -10,6 +10,7 @@ import { inUse } from '../shared/runtime/process/port-holder.ts';
 import type { Random } from '../shared/runtime/random.ts';
 import type { ControllerSettings } from './flags.ts';
 import { type PushEvent, Pusher } from './push/pusher.ts';
+import { Reached } from './push/reached.ts';
 import { createReconciler, type Reconciler } from './reconcile/reconciler.ts';
 import { ServedSnapshots } from './reconcile/served.ts';
 import { keepRunning } from './reconcile/source-task.ts';
@@ -72,6 +73,7 @@ export async function startController(
     list: () => report.objects.routes(),
   };
   const identity = { controller: settings.id, epoch: startedAt, reload: sources.some((source) => source.reload) };
+  const reached = new Reached(settings.dataplanes.map(formatAdminAddress));
   const pushers = settings.dataplanes.map((address) => {
     const dataplane = formatAdminAddress(address);
     const record = createPushRecorder(dataplane, report, log);
@@ -82,7 +84,7 @@ export async function startController(
       if (event.kind === 'upstream') for (const pusher of pushers) pusher.wake();
       if (event.kind === 'applied' || event.kind === 'upstream') for (const source of sources) source.notify?.({ ...event, dataplane });
     };
-    return new Pusher({ address, token, clock, random, identity, state: () => reconciler.state(), reload, watch, conditions });
+    return new Pusher({ address, token, clock, random, identity, state: () => reconciler.state(), reload, watch, conditions, reached });
   });
   if (sources.some(({ awaitsDataplane }) => awaitsDataplane)) reconciler.startEmpty();
 
@@ -130,7 +132,7 @@ const errorsOf = (snapshot: Snapshot): readonly string[] => (snapshot.kind === '
 function noteServed(served: ServedSnapshots, dataplane: string, event: PushEvent): void {
   if (event.kind === 'applied') served.applied(dataplane, event);
   else if (event.kind === 'unchanged') served.unchanged(dataplane, event.state);
-  else if (event.kind === 'disconnected') served.disconnected(dataplane);
+  else if (event.kind === 'disconnected' || event.kind === 'duplicate') served.disconnected(dataplane);
 }
 
 type Pages = Pick<Parameters<typeof listenStatus>[0], 'report' | 'token' | 'clock' | 'log' | 'uptimeSecs'>;

@@ -1,13 +1,16 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
+import { formatAdminAddress } from '../../shared/api/admin-address.ts';
 import { type Clock, systemClock } from '../../shared/runtime/clock.ts';
 import { systemRandom } from '../../shared/runtime/random.ts';
 import { ManualClock } from '../../shared/runtime/testing/manual-clock.ts';
+import { until } from '../../shared/runtime/testing/until.ts';
 import { desire, type Listing, type SourceView } from '../desired/desire.ts';
 import { sampleListing, sampleRoute } from '../desired/testing/sample-listing.ts';
 import type { DesiredState } from '../reconcile/reconciler.ts';
 import type { ConditionsSource } from './condition-lines.ts';
 import { type PushEvent, Pusher } from './pusher.ts';
+import { Reached } from './reached.ts';
 import { FakeDataplane } from './testing/fake-dataplane.ts';
 
 const NOW = '2026-01-01T00:00:00.000Z';
@@ -45,6 +48,7 @@ async function working(
     reload,
     watch: (event) => events.push(event),
     conditions: more.conditions ?? NONE,
+    reached: new Reached([]),
   });
   const running = pusher.run(stopping.signal);
   t.after(async () => {
@@ -86,6 +90,7 @@ test('retries an unreachable data plane at least every second, however long it t
     reload: async () => [],
     watch: (event) => events.push(event),
     conditions: NONE,
+    reached: new Reached([]),
   });
   const running = pusher.run(stopping.signal);
   for (let tries = 1; tries <= 12; tries++) {
@@ -96,6 +101,49 @@ test('retries an unreachable data plane at least every second, however long it t
   }
   stopping.abort();
   await running;
+});
+
+test('of two addresses of one data plane, the first is used, and the second once the first has another one', async (t) => {
+  const dataplane = new FakeDataplane();
+  const address = await dataplane.listen();
+  assert.equal(address.kind, 'tcp');
+  const addresses = [address, { ...address, host: 'localhost' }] as const;
+  const names = addresses.map(formatAdminAddress);
+  const reached = new Reached(names);
+  const [first = '', second = ''] = names;
+  reached.at(first, 'one');
+  const clock = new ManualClock();
+  const stopping = new AbortController();
+  const events: PushEvent[] = [];
+  const pusher = new Pusher({
+    address: addresses[1],
+    token: undefined,
+    identity: { controller: 'controller', epoch: 7, reload: true },
+    clock,
+    random: systemRandom,
+    state: () => file('a.example'),
+    reload: async () => [],
+    watch: (event) => events.push(event),
+    conditions: NONE,
+    reached,
+  });
+  const running = pusher.run(stopping.signal);
+  t.after(async () => {
+    stopping.abort();
+    await running;
+    await dataplane.close();
+  });
+  await until('the stream to end', () => events.length > 0);
+  assert.deepEqual(events, [{ kind: 'duplicate', of: first }]);
+  for (let passed = 0; passed < 60; passed++) {
+    clock.pass(1_000);
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  assert.equal(dataplane.streams, 1, 'it is not asked again');
+  reached.at(first, 'two');
+  clock.pass(1_000);
+  await until('the data plane to be used', () => events.some(({ kind }) => kind === 'applied'));
+  assert.equal(reached.earlier(second), null);
 });
 
 test('the first frame is the complete state of all sources that have listed, including settings', async (t) => {
@@ -266,6 +314,7 @@ test('connects to a data plane once it becomes available', async (t) => {
       failed.resolve();
     },
     conditions: NONE,
+    reached: new Reached([]),
   });
   const running = pusher.run(stopping.signal);
   await failed.promise;

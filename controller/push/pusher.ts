@@ -9,6 +9,7 @@ import { certificateKey } from '../desired/desire.ts';
 import type { DesiredState } from '../reconcile/reconciler.ts';
 import { type ConditionLines, type ConditionsSource, conditionLines, NO_CONDITIONS_SENT, type SentConditions } from './condition-lines.ts';
 import { type Acknowledged, type ControllerIdentity, deltaFrame, type Frame, fullFrame, needsFullFrame } from './frame.ts';
+import type { Reached } from './reached.ts';
 
 /**
  * How often a domain that another controller owns is requested again, since the owner may have gone, and a certificate that was not stored
@@ -30,6 +31,8 @@ export type PushEvent =
   | { readonly kind: 'refused'; readonly error: string }
   /** `away`: it could not be reached. */
   | { readonly kind: 'disconnected'; readonly reason: string; readonly away: boolean }
+  /** It is the data plane of another address, which is used instead. */
+  | { readonly kind: 'duplicate'; readonly of: string }
   | ({ readonly kind: 'upstream' } & TargetReport);
 
 export type PushOptions = {
@@ -45,8 +48,12 @@ export type PushOptions = {
   readonly watch: (event: PushEvent) => void;
   /** What is known of the routes, for data planes that accept it. */
   readonly conditions: ConditionsSource;
+  /** What answers at all addresses of the controller. */
+  readonly reached: Reached;
 };
 
+/** How often it is checked whether an address has become that of another data plane (ms). */
+const DUPLICATE_MS = 1_000;
 /** The longest delay (ms) between attempts to reach a data plane, which waits two seconds for its controllers after its start. */
 const AWAY_MS = 1_000;
 
@@ -74,7 +81,7 @@ export class Pusher {
 
   /**
    * Runs until the signal is aborted. Never throws: an unreachable data plane is retried after 100 ms to 1 s, one that refuses after up
-   * to 5 s.
+   * to 5 s, and the data plane of another address only once that has another one.
    */
   async run(signal: AbortSignal): Promise<void> {
     signal.addEventListener('abort', () => this.stop(), { once: true });
@@ -85,11 +92,17 @@ export class Pusher {
         });
         continue;
       }
-      const { reason, away } = await this.converse();
+      const { reason, away, acknowledged } = await this.converse();
       if (signal.aborted) return;
-      this.options.watch({ kind: 'disconnected', reason, away });
-      const wait = this.backoff.next();
-      await sleep(this.options.clock, away ? Math.min(wait, AWAY_MS) : wait, signal);
+      const { clock, reached, watch } = this.options;
+      if (away && !acknowledged) reached.lost(this.address);
+      const of = reached.earlier(this.address);
+      watch(of === null ? { kind: 'disconnected', reason, away } : { kind: 'duplicate', of });
+      if (of === null) {
+        const wait = this.backoff.next();
+        await sleep(clock, away ? Math.min(wait, AWAY_MS) : wait, signal);
+      }
+      while (!signal.aborted && reached.earlier(this.address) !== null) await sleep(clock, DUPLICATE_MS, signal);
     }
   }
 
@@ -99,18 +112,31 @@ export class Pusher {
     this.session?.stream.close();
   }
 
-  /** One stream from opening to end. @returns why it ended, and whether it was a connection failure. */
-  private async converse(): Promise<{ reason: string; away: boolean }> {
+  /** A frame was acknowledged. @returns whether another address of the data plane is used. */
+  private isDuplicate(instance: string): boolean {
+    const { reached } = this.options;
+    reached.at(this.address, instance);
+    return reached.earlier(this.address) !== null;
+  }
+
+  /** One stream from opening to end. @returns why it ended, whether it was a connection failure, and whether a frame was acknowledged. */
+  private async converse(): Promise<{ reason: string; away: boolean; acknowledged: boolean }> {
     const stream = openApplyStream(this.options);
-    const session = new Session(this.options, stream, this.backoff, () => ++this.revision);
+    const session = new Session(
+      this.options,
+      stream,
+      this.backoff,
+      () => ++this.revision,
+      (instance) => this.isDuplicate(instance),
+    );
     this.session = session;
     if (this.stopped) stream.close();
     try {
       session.pump();
       for await (const line of stream.lines) session.receive(line);
-      return { reason: 'the data plane ended the stream', away: false };
+      return { reason: 'the data plane ended the stream', away: false, acknowledged: session.isAcknowledged };
     } catch (error) {
-      if (error instanceof AdminUnreachable) return { reason: error.reason, away: true };
+      if (error instanceof AdminUnreachable) return { reason: error.reason, away: true, acknowledged: session.isAcknowledged };
       throw error;
     } finally {
       session.end();
@@ -127,6 +153,7 @@ class Session {
   private readonly options: PushOptions;
   private readonly backoff: Backoff;
   private readonly nextRevision: () => number;
+  private readonly isDuplicate: (instance: string) => boolean;
   private readonly again = new Set<string>();
   private readonly conflicted = new Set<string>();
   /** The keys of certificates that the data plane did not store, and of those that are to be sent again. */
@@ -147,8 +174,16 @@ class Session {
   private cancelConditions: (() => void) | undefined;
   private ended = false;
 
-  constructor(options: PushOptions, stream: ApplyStream, backoff: Backoff, nextRevision: () => number) {
+  /** `isDuplicate` gets the instance that has acknowledged a frame. */
+  constructor(
+    options: PushOptions,
+    stream: ApplyStream,
+    backoff: Backoff,
+    nextRevision: () => number,
+    isDuplicate: (instance: string) => boolean,
+  ) {
     this.options = options;
+    this.isDuplicate = isDuplicate;
     this.stream = stream;
     this.backoff = backoff;
     this.nextRevision = nextRevision;
@@ -165,6 +200,10 @@ class Session {
     this.cancelRetry?.();
     this.cancelConditions?.();
     this.stream.close();
+  }
+
+  get isAcknowledged(): boolean {
+    return this.acknowledged !== undefined;
   }
 
   /** Sends what is pending, unless it is waiting for a response or a pause. */
@@ -235,7 +274,7 @@ class Session {
 
   private applied(applied: Applied): void {
     const sent = this.inFlight;
-    if (!sent || applied.revision !== sent.frame.becomes.revision) return this.stream.close();
+    if (!sent || applied.revision !== sent.frame.becomes.revision || this.isDuplicate(applied.instance)) return this.stream.close();
     this.inFlight = undefined;
     this.acknowledged = sent.frame.becomes;
     this.current = sent.state;

@@ -9,6 +9,7 @@ type Event =
   | { readonly kind: 'unchanged' }
   | { readonly kind: 'refused'; readonly error: string }
   | { readonly kind: 'disconnected'; readonly reason: string; readonly away: boolean }
+  | { readonly kind: 'duplicate'; readonly of: string }
   | ({ readonly kind: 'upstream' } & TargetReport);
 
 /** At most this many routes of one frame are listed in the log. */
@@ -42,6 +43,11 @@ export function createPushRecorder(address: string, report: Report, log: Log): (
         if (!report.failed(address, 'failed', event.reason)) return;
         if (starting) log.info({ dataplane: address, reason: event.reason }, 'waiting for the data plane');
         else log.warn({ dataplane: address, reason: event.reason }, 'the data plane is unavailable; retrying');
+        return;
+      }
+      case 'duplicate': {
+        const reason = `it is the data plane of ${event.of}: name each data plane once`;
+        if (report.duplicate(address, reason)) log.error({ dataplane: address, of: event.of }, 'two addresses lead to the same data plane');
         return;
       }
       case 'unchanged':

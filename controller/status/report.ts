@@ -43,6 +43,8 @@ export class Report {
   private readonly clock: Clock;
   private readonly about: { controller: string; epoch: number; version: string; sources: readonly string[] };
   private readonly views = new Map<string, DataplaneView>();
+  /** Addresses of data planes that are used at another address. */
+  private readonly duplicates = new Set<string>();
   private state: DesiredState | undefined;
   private lastReload: ControllerReport['last_reload'] = null;
   private lastGoodReload: number | null = null;
@@ -80,6 +82,7 @@ export class Report {
     const view = this.views.get(address);
     if (!view) return;
     view.connected = true;
+    this.duplicates.delete(address);
     view.instance = applied.instance;
     view.revision = applied.revision;
     // A greeting, before any source has listed, contains no routes yet.
@@ -110,15 +113,21 @@ export class Report {
     return news;
   }
 
+  /** An address leads to the data plane of another one, which is used. @returns whether this is new. */
+  duplicate(address: string, error: string): boolean {
+    this.duplicates.add(address);
+    return this.failed(address, 'failed', error);
+  }
+
   reloaded(errors: readonly string[]): void {
     this.lastReload = { at: this.time(), ok: errors.length === 0, errors };
     if (errors.length === 0) this.lastGoodReload = this.clock.now();
   }
 
-  /** Ready: a source has listed, and every data plane has acknowledged a frame of this process. */
+  /** Ready: a source has listed, and every data plane has acknowledged a frame of this process, at one of its addresses. */
   readiness(): { ready: boolean; reason: string | null } {
     if (!this.state || this.state.desired.listed.length === 0) return { ready: false, reason: 'no source has been read yet' };
-    const silent = [...this.views.values()].find(({ last_applied }) => last_applied === null);
+    const silent = [...this.views.values()].find((view) => view.last_applied === null && !this.duplicates.has(view.address));
     if (!silent) return { ready: true, reason: null };
     return {
       ready: false,

@@ -160,6 +160,8 @@ function protocolVerdict({ protocol, tls }: GatewayListener, supported: readonly
 /** The Secrets that can be presented with the names in their certificates, and the reasons why others can't. */
 function certificatesOf({ protocol, tls }: GatewayListener, from: Referrer, secrets: ReadonlyMap<string, TlsSecret>, grants: Grants) {
   const found: string[] = [];
+  /** Those whose newest version is not valid: any that is comes before. */
+  const earlier: string[] = [];
   const certified: string[] = [];
   let verdict: Verdict | null = null;
   if (protocol !== 'HTTPS' || tls === null || tls.mode !== 'Terminate') return { verdict, secrets: found, certified };
@@ -172,13 +174,13 @@ function certificatesOf({ protocol, tls }: GatewayListener, from: Referrer, secr
       const { certificate, fault } = readNamed(name, secrets.get(name));
       if (fault !== null) verdict ??= fails('InvalidCertificateRef', fault);
       if (certificate !== null) {
-        found.push(name);
+        (fault === null ? found : earlier).push(name);
         certified.push(...certificate.domains);
       }
     }
   }
   if (tls.certificates.length === 0) verdict = fails('InvalidCertificateRef', 'the listener names no certificate');
-  return { verdict, secrets: found, certified };
+  return { verdict, secrets: [...found, ...earlier], certified };
 }
 
 /** The certificate that can be presented, and what is wrong with the Secret. */

@@ -83,3 +83,29 @@ test('an unchanged Secret stays equal, with or without an earlier version', () =
   ] as const)
     assert.deepEqual(after(versions), after(versions.slice(0, -1) as [TlsSecret]));
 });
+
+test('of the certificates of a listener, a valid one is presented rather than the earlier version of another', () => {
+  const { service, slice } = serviceOf('shop/app', '10.0.0.1');
+  const tls = { certificateRefs: [{ name: 'pair' }, { name: 'second' }] };
+  const { certificates } = translate({
+    ...clusterOf({
+      services: [service],
+      slices: [slice],
+      gatewayClasses: [{ name: '/sluice', spec: { controllerName: GATEWAY_CONTROLLER } }],
+      gateways: [
+        {
+          name: 'shop/g',
+          spec: { gatewayClassName: 'sluice', listeners: [{ name: 'https', protocol: 'HTTPS', port: 443, hostname: 'a.test', tls }] },
+        },
+      ],
+    }),
+    secrets: new Map([
+      ['shop/pair', after([VALID, secretOf('', '')])],
+      ['shop/second', NEXT],
+    ]),
+  });
+  assert.deepEqual(
+    certificates.map(({ certificate }) => certificate.trim()),
+    [second.certificate.trim()],
+  );
+});

@@ -88,6 +88,37 @@ test('an Ingress gives its host HTTPS although an older one of its namespace has
   }
 });
 
+/** A plain Ingress, and then others of its namespace with TLS for the same path or another: `name: [Secret, path, annotations]`. */
+async function beside(
+  others: Readonly<Record<string, readonly [secret: string, path: string, annotations?: Readonly<Record<string, string>>]>>,
+) {
+  const { ingress, secret, service, slice } = await secured('shop', 'shop.example', ['shop.example']);
+  const { spec } = ingressOf('shop/web', 'shop.example', 'app') as SampleObject & { spec: { rules: { http: { paths: object[] } }[] } };
+  const withPath = (path: string) =>
+    spec.rules.map((rule) => ({ ...rule, http: { paths: rule.http.paths.map((one) => ({ ...one, path, pathType: 'Prefix' })) } }));
+  const tls = Object.entries(others).map(([name, [secretName, path, annotations = {}]]) => {
+    const hosts = { hosts: ['shop.example'] };
+    return {
+      ...{ ...ingress, name: `shop/${name}`, metadata: { annotations } },
+      spec: { ...spec, rules: withPath(path), tls: [secretName === '' ? hosts : { ...hosts, secretName }] },
+    };
+  });
+  const plain = { ...ingress, name: 'shop/plain', spec: { ...spec, rules: withPath('/'), tls: [] } };
+  const { routes, certificates } = translate(
+    clusterOf({ ingresses: [plain, ...tls], services: [service], slices: [slice], secrets: [secret] }),
+  );
+  return { https: routes[0]?.https, redirect: routes[0]?.https_redirect !== false, domains: certificates.flatMap(({ domains }) => domains) };
+}
+
+test('an Ingress without a path decides about HTTPS only if none with a path does, and then also about the redirect', async () => {
+  const own = { https: 'provided', redirect: true, domains: ['shop.example'] };
+  assert.deepEqual(await beside({ old: ['missing', '/'], young: ['pair', '/c'] }), own);
+  assert.deepEqual(await beside({ old: ['', '/'], young: ['pair', '/c'] }), own);
+  const off = { 'sluice.dev/https_redirect': 'off' };
+  assert.deepEqual(await beside({ old: ['pair', '/', off] }), { ...own, redirect: false });
+  assert.deepEqual(await beside({ old: ['pair', '/', off], young: ['pair', '/c'] }), own);
+});
+
 test('a certificate for every host is not presented for hosts that have one of their own', async () => {
   const any = await secured('shop', null, ['shop.example', '*.shop.example']);
   const { secret, ingress, ...shop } = await secured('shop', 'shop.example', ['shop.example']);

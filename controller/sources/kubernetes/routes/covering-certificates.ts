@@ -81,7 +81,11 @@ function coveringOf(
   const { namespace } = first.owner.meta;
   // Then its Gateway owns the host, and the certificate is not presented.
   if (named.some(({ owner }) => isOlderForeign(owner, first.owner))) return null;
-  const found = claims.find(({ owner, https }) => owner.meta.namespace === namespace && https.kind !== 'off');
+  const pathOf = ({ path }: PathClaim): string => (path.kind === 'default' ? '' : `${path.kind} ${path.path}`);
+  const served = [...Map.groupBy(claims, pathOf).values()].flatMap(([oldest]) => oldest ?? []);
+  // HTTPS is a setting of the host, so an Ingress without a path of its own counts, too, after those with one.
+  const deciding = [...served, ...claims.filter(({ owner }) => owner.kind === 'ingress')];
+  const found = deciding.find(({ owner, https }) => owner.meta.namespace === namespace && https.kind !== 'off');
   if (found === undefined) return null;
   const about = { meta: found.owner.meta, since: first.owner.meta };
   if (found.https.kind !== 'secret') return { ...about, namespace: null, names: null };

@@ -26,7 +26,7 @@ export class HostClaims {
   /** Those of hosts that have been asked for, which is done once all have joined. */
   private readonly owners = new Map<string, Owners>();
   private readonly ofGateways: { has(host: string): boolean };
-  /** One of each object with a setting for HTTPS of a host, by host and uid. */
+  /** One of each Ingress with a setting for HTTPS of a host, by host and uid. */
   private readonly secured = new Map<Domain, Map<string, PathClaim>>();
 
   /** `ofGateways`: the hosts that Gateways serve too, which take up to half of the room. */
@@ -44,11 +44,12 @@ export class HostClaims {
   }
 
   /**
-   * Those of accepted objects with a setting for HTTPS of a host, the oldest first. HTTPS is a setting of the host, so one whose path an older
-   * object has counts too.
+   * Those of accepted objects with a setting for HTTPS of a host: first those with paths, the oldest first, then others. HTTPS is a setting of
+   * the host, so an Ingress whose paths older objects have counts too, unlike a Service, which has it by default.
    */
   securing(host: Domain): PathClaim[] {
-    return [...(this.secured.get(host)?.values() ?? [])];
+    const served = this.of(host).filter(({ https }) => https.kind !== 'off');
+    return [...served, ...(this.secured.get(host)?.values() ?? [])];
   }
 
   /** The objects with paths of any of these hosts: their uids by name. Many objects may have the same hosts. */
@@ -71,7 +72,7 @@ export class HostClaims {
   /** @returns the problem if an older object has the path already, or the host has no room for it. */
   join(claim: PathClaim): UndatedProblem | null {
     const { owner, host, path } = claim;
-    if (claim.https.kind !== 'off') this.secure(claim);
+    if (claim.https.kind !== 'off' && owner.kind === 'ingress') this.secure(claim);
     const known = this.hosts.get(host) ?? { paths: new Map<string, PathClaim>(), size: 0 };
     const key = path.kind === 'default' ? path.kind : `${path.kind} ${path.path}`;
     const what = `${host}: ${path.kind === 'default' ? 'the default backend' : path.path}`;

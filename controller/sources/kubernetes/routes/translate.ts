@@ -57,7 +57,7 @@ export function translate(snapshot: ClusterSnapshot): ClusterTranslation {
     if (owner !== null) owners.set(host, owner);
     const namespace = owner?.namespace ?? null;
     const securing = ownClaims(hosts.securing(host as Domain), namespace);
-    const isPresented = site !== null && presentsOne(host, secretsOf(site, securing), securing, certificates);
+    const isPresented = site !== null && presentsOne(host, secretsOf(site, securing), securing, certificates, problems);
     const usual = isPresented ? 'provided' : httpsOf(host as Domain, securing, certificates, problems);
     // Wildcards come first in this order.
     const over = wildcardOf(host as Domain);
@@ -68,7 +68,7 @@ export function translate(snapshot: ClusterSnapshot): ClusterTranslation {
     const https = isForeign && presentsDefault(host, site, certificates) ? 'provided' : usual;
     const isOfClaim = ownClaims(claims, namespace).length > 0;
     if (isForeign && https === 'off' && isOfClaim) certificates.presentCovering(olderDefaults(gateways, ofWildcard, owner), host);
-    const route = routeOf(claims, site, https, securing.length > 0);
+    const route = routeOf(claims, site, https, securing);
     if ('domain' in route) routes.push(route);
     else problems.push({ ...badRoute(host, route.reason), origin: route.origin });
   }
@@ -138,12 +138,16 @@ function routeOf(
   claims: readonly PathClaim[],
   site: GatewaySite | null,
   https: RouteInput['https'],
-  isSecured: boolean,
+  securing: readonly PathClaim[],
 ): RouteSpec | { readonly origin: string; readonly reason: string } {
   const [first, ...others] = claims;
-  if (site === null) return routeOfClaims([first as PathClaim, ...others], https);
-  return routeOfInput(routeOfGatewayHost(site, claims, https, isSecured));
+  if (site === null) return routeOfClaims([first as PathClaim, ...others], https, redirectOf(securing));
+  return routeOfInput({ ...redirectOf(securing), ...routeOfGatewayHost(site, claims, https, securing.length > 0) });
 }
+
+/** That of the object that turns HTTPS on, which may have no path of the host. */
+const redirectOf = ([first]: readonly PathClaim[]): Pick<RouteInput, 'https_redirect'> =>
+  first?.members.https_redirect === false ? { https_redirect: false } : {};
 
 /** A host that belongs to an object with a setting for HTTPS gets no certificate from Gateways of others. */
 function secretsOf({ http }: GatewaySite, securing: readonly PathClaim[]): readonly string[] {
@@ -160,12 +164,14 @@ function presentsOne(
   secrets: readonly string[],
   [securing]: readonly PathClaim[],
   certificates: SecretCertificates,
+  problems: UndatedProblem[],
 ): boolean {
   if (secrets.length === 0) return false;
   if (certificates.presentCovering(secrets, host)) return true;
   const https = securing?.https;
   if (https?.kind === 'auto') return false;
   const isUsed = https?.kind === 'secret' && certificates.use(`${https.namespace}/${https.secret}`, host) === null;
+  if (securing !== undefined && isUsed) tellEarlier(securing, certificates, problems);
   return isUsed || certificates.presentFirst(secrets, host);
 }
 
@@ -219,18 +225,26 @@ function httpsOf(
   certificates: SecretCertificates,
   problems: UndatedProblem[],
 ): RouteInput['https'] {
-  for (const { owner, https } of securing) {
+  for (const claim of securing) {
+    const { owner, https } = claim;
     if (https.kind === 'off') continue;
     if (https.kind === 'auto') return 'auto';
     const secret = `${https.namespace}/${https.secret}`;
     const why = certificates.use(secret, host);
-    const fault = certificates.whyEarlier(secret);
-    if (why === null && fault !== null) problems.push(problemOf(owner, host, 'no_certificate', `${fault}; ${EARLIER_STAYS}`));
-    if (why === null) return 'provided';
+    if (why === null) {
+      tellEarlier(claim, certificates, problems);
+      return 'provided';
+    }
     problems.push(problemOf(owner, host, 'no_certificate', `${why}; ${host} is served over HTTP alone until it is there`));
     return 'off';
   }
   return 'off';
+}
+
+/** Reports that an earlier version of a Secret is presented. */
+function tellEarlier({ owner, host, https }: PathClaim, certificates: SecretCertificates, problems: UndatedProblem[]): void {
+  const fault = https.kind === 'secret' ? certificates.whyEarlier(`${https.namespace}/${https.secret}`) : null;
+  if (fault !== null) problems.push(problemOf(owner, host, 'no_certificate', `${fault}; ${EARLIER_STAYS}`));
 }
 
 const reader = createRouteReader();
@@ -258,16 +272,22 @@ function routeOfInput(input: RouteInput): ReturnType<typeof withOrigin> {
 type BuiltRoute = {
   readonly claims: readonly PathClaim[];
   readonly https: RouteInput['https'];
+  readonly redirect: Pick<RouteInput, 'https_redirect'>;
   readonly route: ReturnType<typeof withOrigin>;
 };
 const known = new WeakMap<PathClaim, BuiltRoute>();
 
 /** Reuses the route of an earlier snapshot if the claims are the same objects. */
-function routeOfClaims(claims: readonly [PathClaim, ...PathClaim[]], https: RouteInput['https']): ReturnType<typeof withOrigin> {
+function routeOfClaims(
+  claims: readonly [PathClaim, ...PathClaim[]],
+  https: RouteInput['https'],
+  redirect: Pick<RouteInput, 'https_redirect'>,
+): ReturnType<typeof withOrigin> {
   const [first] = claims;
   const before = known.get(first);
-  if (before && before.https === https && isSameList(before.claims, claims)) return before.route;
-  const route = withOrigin(routeOfHost(claims, https));
-  known.set(first, { claims, https, route });
+  if (before && before.https === https && before.redirect.https_redirect === redirect.https_redirect && isSameList(before.claims, claims))
+    return before.route;
+  const route = withOrigin({ ...redirect, ...routeOfHost(claims, https) });
+  known.set(first, { claims, https, redirect, route });
   return route;
 }

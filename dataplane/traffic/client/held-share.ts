@@ -7,7 +7,13 @@ const PART = 8;
 /** At least this much (bytes). */
 const LEAST = 8_388_608;
 
+/** Of one HTTP/2 connection, which may announce many bodies at no cost (bytes). */
+const OF_CONNECTION = 1_048_576;
+
 let total = 0;
+
+/** What the bodies of an HTTP/2 connection have that are held (bytes). */
+export type ConnectionShare = { held: number };
 
 /**
  * How much of its thread's memory the body of one request has while it is held: from its head until its response begins. Clients that send
@@ -15,19 +21,31 @@ let total = 0;
  */
 export class HeldShare {
   private bytes = 0;
+  private readonly connection: ConnectionShare | null;
+
+  /** `connection`: that of an HTTP/2 request, which shares it with others. */
+  constructor(connection: ConnectionShare | null = null) {
+    this.connection = connection;
+  }
 
   /** @returns whether a body of this length may be held. Otherwise it has to be passed on as it arrives. */
   reserve(bytes: number): boolean {
     this.release();
-    if (total + bytes > withinMemory(MOST, PART, LEAST)) return false;
-    total += bytes;
-    this.bytes = bytes;
+    const { connection } = this;
+    if (total + bytes > withinMemory(MOST, PART, LEAST) || (connection !== null && connection.held + bytes > OF_CONNECTION)) return false;
+    this.count(bytes);
     return true;
   }
 
   /** The body is no longer needed. May be called several times. */
   release(): void {
-    total -= this.bytes;
-    this.bytes = 0;
+    this.count(0);
+  }
+
+  private count(bytes: number): void {
+    const more = bytes - this.bytes;
+    total += more;
+    if (this.connection !== null) this.connection.held += more;
+    this.bytes = bytes;
   }
 }

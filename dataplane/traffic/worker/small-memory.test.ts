@@ -83,6 +83,10 @@ test('in a small container, less is read with a head, and as much of a body as e
   assert.deepEqual([piece.length, ReadBuffer.isShared(piece)], [5, true]);
   const body = new RequestBody({ pause: () => undefined, discarded: () => undefined });
   assert.equal(body.nextBuffer().length, 16_384);
-  body.begin(sampleExchange({ method: 'POST', target: '/', kept: '', length: 100, chunked: false }));
+  const x = sampleExchange({ method: 'POST', target: '/', kept: '', length: 100, chunked: false });
+  body.begin(x);
+  assert.equal(body.nextBuffer().length, 16_384, 'as long as it waits');
+  assert.ok(body.hold(x, () => undefined));
+  t.after(() => body.release());
   assert.equal(body.nextBuffer().length, 65_536);
 });

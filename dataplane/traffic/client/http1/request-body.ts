@@ -86,7 +86,7 @@ export class RequestBody implements ChunkSink {
   /** Where the client's next bytes are read to. Slow senders share one buffer: each would otherwise keep 64 KB, however little it sends. */
   nextBuffer(): Buffer {
     const next = this.buffer.next(this.open && this.largeReads >= READS_BEFORE_OWN, false);
-    return this.open ? next : ReadBuffer.common;
+    return (!this.open || this.waits) && ReadBuffer.isShared(next) ? ReadBuffer.common : next;
   }
 
   /** @returns bytes of the client that no later read overwrites: `bytes`, or a copy. */

@@ -104,6 +104,7 @@ export class Http2Connection implements OpenConnection, SessionOwner, DirectRead
       facts: (bodyRead) => ({ connection: peer, protocol: 'HTTP/2.0', bodyRead }),
       monotonic: tools.monotonic,
       faults: tools.faults,
+      held: { held: 0 },
       record: (x) => {
         tools.record(x);
         if (x.status === CLIENT_GONE && tools.monotonic() - x.startedAt < RAPID_RESET_MS) this.noteRapidReset();

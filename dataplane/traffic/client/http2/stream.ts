@@ -10,7 +10,7 @@ import { resumeAnswer } from '../../exchange/relay.ts';
 import { endBody, hasToWait, passBody } from '../../exchange/request-body.ts';
 import { BodyPace, TOO_SLOW } from '../body-pace.ts';
 import { HeldBody } from '../held-body.ts';
-import { HeldShare } from '../held-share.ts';
+import { type ConnectionShare, HeldShare } from '../held-share.ts';
 import { Drain } from './drain.ts';
 import { Progress } from './progress.ts';
 import { refuse, refuseFaulty } from './refuse.ts';
@@ -27,6 +27,8 @@ const BAD_GATEWAY = 502;
 export type StreamTools = {
   monotonic(): number;
   readonly faults: Faults;
+  /** What the bodies of its connection have that are held. */
+  readonly held: ConnectionShare;
   facts(bodyRead: number): ReturnType<Downstream['facts']>;
   /** The exchange is over, successfully or not. */
   record(x: Exchange): void;
@@ -108,7 +110,7 @@ export class ClientStream implements Downstream, StreamReceiver {
 
   bufferBody(x: Exchange, then: (x: Exchange) => void): void {
     if (this.inputEnded || x.bodyStart !== null || x.bodyLength < 0 || x.bodyLength > HOLD_BYTES || x.expectsContinue) return then(x);
-    this.share ??= new HeldShare();
+    this.share ??= new HeldShare(this.tools.held);
     if (!this.share.reserve(x.bodyLength)) return then(x);
     this.held = new HeldBody(x.bodyLength);
     this.whenHeld = then;

@@ -117,6 +117,25 @@ test('while too many bodies are held, others are passed on as they arrive', asyn
   await client.until('the response', () => client.status(1) === 200);
 });
 
+test('the bodies that one connection announces are held up to a limit, and others are passed on as they arrive', async () => {
+  using upstream = await UpstreamFixture.start();
+  using proxy = await ProxyFixture.before(upstream);
+  using client = (await Frames.plain(proxy.port)).greet();
+  // 16 of 64 KB are 1 MB.
+  for (let nth = 0; nth < 17; nth++) client.request(2 * nth + 1, head([':method', 'POST'], ['content-length', '65536']), 0);
+  const wire = await upstream.accept();
+  assert.match(await wire.readHead(), /content-length: 65536/i);
+  assert.equal(proxy.ledger.inFlight.total(), 17);
+  using other = (await Frames.plain(proxy.port)).greet();
+  other.request(1, head([':method', 'POST'], ['content-length', '5']), 0);
+  other.send(FRAME.data, 0, 1, Buffer.from('hel'));
+  await whenRead();
+  other.send(FRAME.data, FLAG.endStream, 1, Buffer.from('lo'));
+  const next = await upstream.accept();
+  await next.readHead();
+  assert.equal(await next.read(5), 'hello');
+});
+
 test('a download whose client pauses goes on beside an older request that waits for its response, while others leave too much', async (t) => {
   using upstream = await UpstreamFixture.start();
   using proxy = await ProxyFixture.before(upstream);

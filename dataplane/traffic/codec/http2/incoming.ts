@@ -17,6 +17,8 @@ const MAX_SETTINGS = 32;
 const SETTING_BYTES = 6;
 const PING_BYTES = 8;
 const PRIORITY_BYTES = 5;
+/** A body of at most this many bytes needs no wide window. */
+const SMALL_BODY = 16_384;
 
 /** Acts on the frames that a peer sends (RFC 9113 6). */
 export class Incoming implements FrameSink {
@@ -194,8 +196,13 @@ export class Incoming implements FrameSink {
     if (updated !== undefined) stream.priority = updated;
     else if (block.priority !== '') stream.priority = readPriority(block.priority);
     this.owner.request(stream, block, session.decoder.tooLarge);
-    // A tunnel lasts long, and may never carry much.
-    if (!ends && block.method !== 'CONNECT') this.widen();
+    if (!ends && this.needsRoom(stream, block.method)) this.widen();
+  }
+
+  /** A small body fits into the window as it is, and a tunnel lasts long, but must not hold up other streams. */
+  private needsRoom(stream: Http2Stream, method: string | null): boolean {
+    if (method === 'CONNECT') return this.session.streams.size > 1;
+    return stream.expected < 0 || stream.expected > SMALL_BODY;
   }
 
   /** Connections without uploads need no large window. */

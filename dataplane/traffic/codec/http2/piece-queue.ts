@@ -37,7 +37,7 @@ export class PieceQueue {
   /** Adds the part of `piece` from `at` to `to`. Short pieces are in a buffer that is used again at once; a longer one is kept. */
   add(piece: Buffer, at: number, to: number, isShort: boolean): void {
     // A part of a request would keep all that was read with it, most of which may have been sent.
-    if (isShort || (this.ofRequest && (to - at) * 4 <= piece.buffer.byteLength)) this.addCopy(piece, at, to);
+    if (isShort || (this.ofRequest && (to - at) * 4 < piece.buffer.byteLength)) this.addCopy(piece, at, to);
     else this.pieces.push(piece.subarray(at, to));
     this.count(to - at);
   }
@@ -53,7 +53,8 @@ export class PieceQueue {
       this.tailUsed += length;
       return;
     }
-    const fresh = Buffer.allocUnsafeSlow(Math.max(length, pieces.length === 0 ? length : TAIL));
+    // No more than as much again as waits already: a few bytes of each of many requests take little.
+    const fresh = Buffer.allocUnsafeSlow(Math.max(length, Math.min(TAIL, this.bytes)));
     buffer.copy(fresh, 0, from, to);
     this.tail = fresh;
     this.tailUsed = length;
@@ -65,8 +66,12 @@ export class PieceQueue {
     const { pieces } = this;
     const piece = pieces[0] as Buffer;
     this.count(-bytes);
-    if (bytes === piece.length) pieces.shift();
-    else pieces[0] = piece.subarray(bytes);
+    if (bytes < piece.length) {
+      pieces[0] = piece.subarray(bytes);
+      return;
+    }
+    pieces.shift();
+    if (pieces.length === 0) this.tail = null;
   }
 
   /** None of them will be sent any more, but for what is being sent just now. */

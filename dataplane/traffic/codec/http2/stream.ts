@@ -116,7 +116,7 @@ export class Http2Stream {
     if (this.isClosed || this.ends) return true;
     let at = from;
     if (this.sendWindow > 0 && this.idle && this.session.writable) at += this.sendSome(buffer, from, to, false);
-    if (at === to) return true;
+    if (at === to || this.isClosed) return true;
     this.pieces ??= new PieceQueue(!this.session.limits.isServer);
     this.pieces.add(buffer, at, to, to - from <= COPIED);
     this.session.enqueue(this);

@@ -1,3 +1,4 @@
+// Runs alone: it tests what all connections of its process may have together.
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { setThreadMemory } from '../../../../shared/runtime/thread-memory.ts';
@@ -35,6 +36,8 @@ class Side implements SessionOwner {
   stream: Http2Stream | null = null;
   readonly pieces: number[] = [];
   drains = 0;
+  /** The Content-Length of requests; -1 without one. */
+  length = -1;
   private readonly written: Buffer[] = [];
 
   constructor(isServer: boolean, t: TestContext) {
@@ -63,6 +66,7 @@ class Side implements SessionOwner {
 
   request(stream: Http2Stream): void {
     this.stream = stream;
+    stream.expected = this.length;
     stream.receiver = this.receiver(stream);
   }
 
@@ -211,6 +215,34 @@ test('the window of a connection is wide once a request has a body, as long as t
   assert.equal(await wide(), 20);
 });
 
+test('a small body leaves the window of its connection as it is', async (t) => {
+  const [small, large, unknown] = [new Side(true, t), new Side(true, t), new Side(true, t)];
+  for (const [side, length] of [
+    [small, 16_384],
+    [large, 16_385],
+    [unknown, -1],
+  ] as const) {
+    side.length = length;
+    side.session.receive(headers(1, 0));
+  }
+  await turns();
+  assert.deepEqual([small.opened, large.opened, unknown.opened], [0, MB - 65_535, MB - 65_535]);
+});
+
+test('what is kept of a stream does not hold up others in the same window', () => {
+  const window = new ReceiveWindow(65_535, 65_535);
+  // 40,000 bytes stay unread; the rest is enough for others, however much they send.
+  window.receive(40_000);
+  let left = 25_535;
+  for (let passed = 0; passed < 3_000_000; ) {
+    const bytes = Math.min(left, 10_000);
+    assert.ok(bytes > 0, `${passed} bytes have passed`);
+    assert.ok(window.receive(bytes));
+    passed += bytes;
+    left += window.consume(bytes) - bytes;
+  }
+});
+
 test('no window grows while much waits for targets', (t) => {
   const opened = (): number => {
     const window = new ReceiveWindow(65_536, MB);
@@ -232,6 +264,24 @@ test('the part of a request that waits does not keep all that was read with it, 
     queue.add(read, 0, bytes, false);
     return queue.first?.buffer.byteLength;
   };
-  assert.equal(memoryOf(16_384), 16_384);
-  assert.equal(memoryOf(40_000), 65_536);
+  assert.equal(memoryOf(16_383), 16_383);
+  assert.equal(memoryOf(16_384), 65_536);
+});
+
+test('a few bytes that wait take little memory, and none once they are sent', (t) => {
+  const queue = new PieceQueue(true);
+  t.after(() => queue.drop());
+  const one = Buffer.from('x');
+  const memory = (): number => queue.first?.buffer.byteLength ?? 0;
+  queue.add(one, 0, 1, true);
+  queue.add(one, 0, 1, true);
+  queue.sent(1);
+  assert.ok(memory() <= 2, `${memory()} bytes`);
+  queue.sent(1);
+  queue.add(one, 0, 1, true);
+  assert.equal(memory(), 1, 'it has no room of before');
+  for (let bytes = 1; bytes < 60_000; bytes++) queue.add(one, 0, 1, true);
+  let pieces = 0;
+  for (; queue.first !== undefined; pieces++) queue.sent(queue.first.length);
+  assert.ok(pieces < 30, `${pieces} pieces`);
 });

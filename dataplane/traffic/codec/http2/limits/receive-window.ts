@@ -50,9 +50,10 @@ export class ReceiveWindow {
   /** Bytes have been passed on, so their room is free. @returns by how much to open the window now; 0 if later. */
   consume(bytes: number): number {
     this.consumed += bytes;
-    if (this.consumed * 2 < this.size) return 0;
+    // What is kept of some streams must not hold up others: as much is free as the peer may still send.
+    if (this.consumed < this.left) return 0;
     // Half of it has been consumed, and the peer has already used most of the rest: it is waiting for us.
-    if (this.left * 4 < this.size) this.grow();
+    if (this.consumed * 2 >= this.size && this.left * 4 < this.size) this.grow();
     return this.open();
   }
 

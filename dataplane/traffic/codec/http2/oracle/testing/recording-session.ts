@@ -31,6 +31,7 @@ export abstract class RecordingSession<T extends BodyReading> implements Session
       from = to;
     }
     this.session.turn();
+    this.session.window.release();
     if (this.fault !== null) throw this.fault;
     return this.reading;
   }

@@ -107,7 +107,11 @@ async function beside(
   const { routes, certificates } = translate(
     clusterOf({ ingresses: [plain, ...tls], services: [service], slices: [slice], secrets: [secret] }),
   );
-  return { https: routes[0]?.https, redirect: routes[0]?.https_redirect !== false, domains: certificates.flatMap(({ domains }) => domains) };
+  return {
+    https: routes[0]?.https,
+    redirect: routes[0]?.https_redirect !== false,
+    domains: certificates.flatMap(({ domains }) => domains),
+  };
 }
 
 test('an Ingress without a path decides about HTTPS only if none with a path does, and then also about the redirect', async () => {

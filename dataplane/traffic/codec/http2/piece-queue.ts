@@ -1,4 +1,4 @@
-import { countQueued, muchIsQueued } from './limits/queued-requests.ts';
+import { countQueued, muchIsQueued, someIsQueued } from './limits/queued-requests.ts';
 
 /** A sender with more than this queued pauses (bytes). */
 const HIGH_WATER = 65_536;
@@ -36,10 +36,14 @@ export class PieceQueue {
 
   /** Adds the part of `piece` from `at` to `to`. Short pieces are in a buffer that is used again at once; a longer one is kept. */
   add(piece: Buffer, at: number, to: number, isShort: boolean): void {
-    // A part of a request would keep all that was read with it, most of which may have been sent.
-    if (isShort || (this.ofRequest && (to - at) * 4 < piece.buffer.byteLength)) this.addCopy(piece, at, to);
+    if (isShort || this.keepsMuch(to - at, piece.buffer.byteLength)) this.addCopy(piece, at, to);
     else this.pieces.push(piece.subarray(at, to));
     this.count(to - at);
+  }
+
+  /** Whether the part of a request would keep much more that was read with it, most of which may have been sent. */
+  private keepsMuch(bytes: number, read: number): boolean {
+    return this.ofRequest && (bytes * 4 < read || (bytes * 2 <= read && someIsQueued()));
   }
 
   /** Short pieces share a buffer, and become frames together: there may be thousands of them. */

@@ -266,6 +266,9 @@ test('the part of a request that waits does not keep all that was read with it, 
   };
   assert.equal(memoryOf(16_383), 16_383);
   assert.equal(memoryOf(16_384), 65_536);
+  othersWait(LIMIT / 4, t);
+  assert.equal(memoryOf(16_384), 16_384, 'once some waits');
+  assert.equal(memoryOf(40_000), 65_536);
 });
 
 test('a few bytes that wait take little memory, and none once they are sent', (t) => {

@@ -12,5 +12,8 @@ export function countQueued(bytes: number): void {
   total += bytes;
 }
 
+/** Whether a part of it waits from which on memory must not be kept beside what waits. */
+export const someIsQueued = (): boolean => total * 4 > withinMemory(MAX_QUEUED, PART);
+
 /** Whether so much waits that each request has to wait with as little as possible. Clients then wait with the rest, as their windows allow. */
 export const muchIsQueued = (): boolean => total > withinMemory(MAX_QUEUED, PART);

@@ -53,7 +53,7 @@ export function createComponents(
   const publisher = new StatePublisher(initialRoutes(restored), trafficSettings(settings));
   const certificates: CertificateKeeper = { store: (frame) => https.apply(frame), remove: (frame) => https.removeApplied(frame) };
   const table = new LiveTable({ restored, publisher, clock, random, certificates });
-  const lost = new LostTargets({ table, clock, log });
+  const lost = new LostTargets({ table, clock, log, staying: restored.staying });
   const readiness = new Readiness(table, restored, () => ({
     open: listenedPorts(trafficSettings(live.settings)).length,
     closed: live.settings.closedPorts.map(closedWarning),

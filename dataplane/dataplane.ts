@@ -292,7 +292,7 @@ async function giveBack(components: Components, admin: Admin, takeover: Takeover
 
 /** Lets another process take over from this one. */
 function createTakeoverServer(
-  { table, https, cacheFiles, workers, live }: Components,
+  { table, https, cacheFiles, workers, live, lost }: Components,
   stateDir: string,
   admin: Admin,
   openAdmin: () => Promise<void>,
@@ -309,7 +309,7 @@ function createTakeoverServer(
         return outcome.upgraded;
       },
       release: async () => {
-        await Promise.all([https.pause(), table.release(), cacheFiles?.release()]);
+        await Promise.all([https.pause(), table.release(lost.stayingOnes()), cacheFiles?.release()]);
       },
       reclaim: () => {
         https.resume();

@@ -11,7 +11,7 @@ import { deltaOf } from './claims/delta.ts';
 import { type Judgement, judge, refusal, repeats, unchanged } from './claims/judge.ts';
 import { LazyOwnedRoute } from './claims/lazy-owned-route.ts';
 import { Confirmations } from './controllers/confirmations.ts';
-import { type ControllerRecord, lastFrame, rewrittenController, unsettled, withUnconfirmedSources } from './controllers/controllers.ts';
+import { type ControllerRecord, forSuccessor, lastFrame, recordAfter, rewrittenController, unsettled } from './controllers/controllers.ts';
 import { type RefusedRoute, ReportedConditions } from './controllers/reported-conditions.ts';
 import { ReportedProblems } from './controllers/reported-problems.ts';
 import { Lending } from './disk/lending.ts';
@@ -273,14 +273,14 @@ export class LiveTable {
 
   /**
    * Gives the saved table to another process. Changes wait until `reclaim`, or fail at `refuse` or `close`. Resolves when none is in
-   * progress. @throws UnsavedError if the unconfirmed sources, or a table whose file was removed, cannot be saved for the other process.
+   * progress. `staying`: controllers whose streams stay open. @throws UnsavedError if what it must know, or a removed table, can't be saved.
    */
-  release(): Promise<void> {
+  release(staying: ReadonlySet<string> = new Set()): Promise<void> {
     return this.lending.lend(async () => {
       await this.saved.check(this.whole);
       if (this.saved.isIncomplete)
         throw new UnsavedError('the saved table was removed, and there is no space or permission to save it again');
-      await this.saveControllers(withUnconfirmedSources(this.known, this.unconfirmedSources()));
+      await this.saveControllers(forSuccessor(this.known, this.claims, staying));
     });
   }
 
@@ -316,7 +316,7 @@ export class LiveTable {
       await this.confirm(header.controller, this.confirmations.confirmedBy(header), judgement, new Set(rejected));
     const { acknowledged } = await this.commit({
       claims: judgement.changes,
-      controllers: [this.recordAfter(header, known)],
+      controllers: [recordAfter(header, known, this.confirmations, this.clock.now())],
       ...(frame.settings && { globals: frame.settings }),
     });
     await this.noteFrame(frame, judgement);
@@ -342,13 +342,6 @@ export class LiveTable {
     except: ReadonlySet<string> = new Set(),
   ): Promise<void> {
     if (this.claims.hasAwaiting) await confirm(this.claims.byDomain, controller, sources, changes, except);
-  }
-
-  private recordAfter(header: Frame['header'], known: ControllerRecord | undefined): ControllerRecord {
-    const { controller: id, epoch, revision } = header;
-    const sources = [...new Set([...(known?.sources ?? []), ...header.sources])];
-    const confirmed = this.confirmations.renewed(id, known?.confirmed ?? {}, header);
-    return { id, epoch, revision, sources, settled: true, lastApplied: this.clock.now(), confirmed, doubted: [] };
   }
 
   /** `judgement` is null for a frame that was judged before. */

@@ -1,5 +1,6 @@
 import type { SiteIssuance } from '../../../shared/certificates/issuer.ts';
 import type { OwnedRoute } from '../table.ts';
+import { lostTargetsIn } from '../unconfirmed/mark-lost.ts';
 import { type UnconfirmedSource, unconfirmedSourcesIn } from '../unconfirmed/unconfirmed.ts';
 import { awaitsController, type Claims, isOverridden, isUnconfirmed, NO_CLAIMS, siteOf, sitesOf, visible } from './claims.ts';
 import type { Delta } from './delta.ts';
@@ -81,6 +82,11 @@ export class ClaimTable {
 
   unconfirmedSources(): UnconfirmedSource[] {
     return this.hasAwaiting ? unconfirmedSourcesIn(this.claims) : [];
+  }
+
+  /** By controller and `lostName`. */
+  lostTargets(): ReadonlyMap<string, ReadonlySet<string>> {
+    return this.hasAwaiting ? lostTargetsIn(this.claims) : new Map();
   }
 
   /** Replaces the claims to some domains in one turn of the event loop, so that no reader sees a partial change. */

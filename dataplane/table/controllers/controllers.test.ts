@@ -4,7 +4,7 @@ import { type ControllerRecord, rewrittenController } from './controllers.ts';
 
 const controller = (id: string, sources: string[]): [string, ControllerRecord] => [
   id,
-  { id, epoch: 1, revision: 1, sources, settled: true, lastApplied: 0, confirmed: {}, doubted: [] },
+  { id, epoch: 1, revision: 1, sources, settled: true, lastApplied: 0, confirmed: {}, doubted: [], lost: [], stays: false },
 ];
 const known = new Map([controller('second', ['cluster', 'file']), controller('first', ['file'])]);
 

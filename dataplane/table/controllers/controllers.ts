@@ -3,6 +3,7 @@ import { revisionSchema } from '../../../shared/wire/apply.ts';
 import type { Frame } from '../table.ts';
 import type { UnconfirmedSource } from '../unconfirmed/unconfirmed.ts';
 import { confirmationSchema } from './confirmation.ts';
+import type { Confirmations } from './confirmations.ts';
 
 /** What the table knows about a controller, kept across restarts of both. The member names are part of the format on disk. */
 export const controllerSchema = z.object({
@@ -18,20 +19,50 @@ export const controllerSchema = z.object({
   confirmed: z.record(z.string(), confirmationSchema).default({}),
   /** Sources whose targets were unconfirmed in the process that released the table. */
   doubted: z.array(z.string()).default([]),
+  /** By `lostName`: its targets that were lost in the process that released the table. */
+  lost: z.array(z.string()).default([]),
+  /** Whether its streams stayed open in the process that released the table. */
+  stays: z.boolean().default(false),
 });
 
 export type ControllerRecord = Readonly<z.output<typeof controllerSchema>>;
 
-/** Corrected records of the controllers whose `doubted` is out of date. */
-export function withUnconfirmedSources(
+/** The targets that wait for their controllers. */
+type Waiting = {
+  unconfirmedSources(): readonly UnconfirmedSource[];
+  /** By controller and `lostName`. */
+  lostTargets(): ReadonlyMap<string, ReadonlySet<string>>;
+};
+
+/** Corrected records of the controllers about which what a successor must know has changed. `staying`: those whose streams stay open. */
+export function forSuccessor(
   controllers: ReadonlyMap<string, ControllerRecord>,
-  unconfirmed: readonly UnconfirmedSource[],
+  waiting: Waiting,
+  staying: ReadonlySet<string>,
 ): ControllerRecord[] {
+  const unconfirmed = waiting.unconfirmedSources();
+  const lost = waiting.lostTargets();
   const all = [...controllers.values()].map((record) => ({
     ...record,
     doubted: unconfirmed.filter(({ controller }) => controller === record.id).map(({ source }) => source),
+    lost: [...(lost.get(record.id) ?? [])],
+    stays: staying.has(record.id),
   }));
-  return all.filter(({ id, doubted }) => doubted.join('\n') !== controllers.get(id)?.doubted.join('\n'));
+  return all.filter((record) => JSON.stringify(record) !== JSON.stringify(controllers.get(record.id)));
+}
+
+/** The record once a frame has been applied. `now` in ms since 1970. */
+export function recordAfter(
+  header: Frame['header'],
+  known: ControllerRecord | undefined,
+  confirmations: Pick<Confirmations, 'renewed'>,
+  now: number,
+): ControllerRecord {
+  const { controller: id, epoch, revision } = header;
+  const sources = [...new Set([...(known?.sources ?? []), ...header.sources])];
+  const confirmed = confirmations.renewed(id, known?.confirmed ?? {}, header);
+  const { stays = false } = known ?? {};
+  return { id, epoch, revision, sources, settled: true, lastApplied: now, confirmed, doubted: [], lost: [], stays };
 }
 
 /** Marks the revision as no longer valid, so that the controller's next frame must be a full one. */

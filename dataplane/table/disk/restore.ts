@@ -9,6 +9,7 @@ import type { Globals } from '../../../shared/settings.ts';
 import type { Claims } from '../claims/claims.ts';
 import { type ControllerRecord, unsettled } from '../controllers/controllers.ts';
 import { UnsavedError } from '../table.ts';
+import { markLostBefore } from '../unconfirmed/mark-lost.ts';
 import { markUnconfirmed } from '../unconfirmed/unconfirmed.ts';
 import { routeSchemaHash, SavedTable } from './saved.ts';
 import { SavedWatch } from './saved-watch.ts';
@@ -29,6 +30,8 @@ export type Restored = {
   readonly globals: Globals;
   /** Identifies this boot of the kernel; null if unknown. */
   readonly boot: string | null;
+  /** Controllers whose streams stayed open in the process that had the table until now; none after a restart. */
+  readonly staying: readonly string[];
 };
 
 /**
@@ -53,7 +56,9 @@ export async function restore(
   const { store, saved } = unwritable === null ? await read(stateDir, clock, log) : await readCopy(stateDir, unwritable, clock, log);
   const { claims, controllers, globals } = saved;
   markUnconfirmed(claims, (controller, source) => !takenOver || controllers.get(controller)?.doubted.includes(source) !== false);
-  return { store, watch: new SavedWatch(store, log), claims, controllers, globals, boot };
+  if (takenOver) markLostBefore(claims, controllers);
+  const staying = takenOver ? [...controllers.values()].filter(({ stays }) => stays).map(({ id }) => id) : [];
+  return { store, watch: new SavedWatch(store, log), claims, controllers, globals, boot, staying };
 }
 
 async function read(stateDir: string, clock: Clock, log: Log): Promise<{ store: Store; saved: SavedTable }> {

@@ -7,9 +7,10 @@ import { systemRandom } from '../../../shared/runtime/random.ts';
 import { memoryLog } from '../../../shared/runtime/testing/memory-log.ts';
 import type { Apply } from '../../../shared/wire/apply.ts';
 import type { Publisher, StateChange } from '../../publish/publisher.ts';
-import { restore } from '../disk/restore.ts';
+import { type Restored, restore } from '../disk/restore.ts';
 import { LiveTable } from '../live-table.ts';
 import type { Frame } from '../table.ts';
+import { initialRoutes } from '../unconfirmed/published-routes.ts';
 
 /** A publisher that records what visitors would be served. */
 export class ServedRoutes implements Publisher {
@@ -53,6 +54,17 @@ export class TemporaryTable {
     this.publisher = new ServedRoutes();
     const restored = await restore(this.folder, systemClock, this.log, { boot: null, takenOver: false, unwritable });
     this.open = new LiveTable({ restored, publisher: this.publisher, clock: systemClock, random: systemRandom });
+  }
+
+  /** Another process takes the table over. @returns what it has restored. */
+  async takeOver(staying: ReadonlySet<string> = new Set()): Promise<Restored> {
+    await this.table.release(staying);
+    const restored = await restore(this.folder, systemClock, this.log, { boot: null, takenOver: true });
+    this.close();
+    this.publisher = new ServedRoutes();
+    await this.publisher.publish({ routes: initialRoutes(restored) });
+    this.open = new LiveTable({ restored, publisher: this.publisher, clock: systemClock, random: systemRandom });
+    return restored;
   }
 
   close(): void {

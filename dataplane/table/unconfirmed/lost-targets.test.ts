@@ -13,7 +13,7 @@ class World {
   readonly fixture: TemporaryTable;
   readonly clock = new ManualClock();
   readonly log = memoryLog();
-  readonly lost: LostTargets;
+  lost: LostTargets;
 
   private constructor(fixture: TemporaryTable) {
     this.fixture = fixture;
@@ -33,6 +33,12 @@ class World {
     const world = await World.start(...routes);
     world.lost.controller('c', false);
     return world;
+  }
+
+  /** Another process takes over. */
+  async takeOver(): Promise<void> {
+    const { staying } = await this.fixture.takeOver(this.lost.stayingOnes());
+    this.lost = new LostTargets({ table: this.fixture.table, clock: this.clock, log: this.log, staying });
   }
 
   async apply(revision: number, routes: readonly RouteSpec[], header: object = {}): Promise<void> {
@@ -192,5 +198,56 @@ test('a loss from before the frame of a controller that is back does not take ef
   await applied;
   world.lost.controller('c', true);
   await world.settled();
+  assert.deepEqual(world.targets('a.test'), [IN]);
+});
+
+test('after a takeover, what was lost stays out until it is confirmed, also after another one', async () => {
+  using world = await World.unattended(container('a.test', ['1', '2']), container('b.test', ['2']));
+  await world.lose('10.0.0.1:80', 'container 1');
+  for (let times = 0; times < 2; times++) {
+    await world.takeOver();
+    assert.deepEqual(world.targets('a.test'), [OUT, '10.0.0.2:80 container 2 healthy']);
+    assert.equal(world.served('a.test').hold_secs, 10);
+    assert.deepEqual(world.targets('b.test'), ['10.0.0.2:80 container 2 healthy']);
+  }
+  await world.apply(2, [container('a.test', ['1', '2']), container('b.test', ['2'])], { epoch: 2 });
+  assert.deepEqual(world.targets('a.test'), [IN, '10.0.0.2:80 container 2 healthy']);
+  await world.takeOver();
+  assert.deepEqual(world.targets('a.test'), [IN, '10.0.0.2:80 container 2 healthy']);
+});
+
+test('what was lost and confirmed before a takeover that failed is in use after the next one', async () => {
+  using world = await World.unattended(container('a.test'));
+  await world.lose('10.0.0.1:80', 'container 1');
+  await world.fixture.table.release();
+  world.fixture.table.reclaim();
+  await world.apply(1, [container('a.test')]);
+  assert.deepEqual(world.targets('a.test'), [IN]);
+  await world.takeOver();
+  assert.deepEqual(world.targets('a.test'), [IN]);
+});
+
+test('after a takeover, a controller that had been there is away until it has listed its containers', async () => {
+  for (const leavesBefore of [false, true]) {
+    using world = await World.start(container('a.test'), container('b.test', ['2']));
+    if (leavesBefore) world.lost.controller('c', false);
+    await world.takeOver();
+    await world.apply(1, [], { epoch: 2, sources: [] });
+    world.lost.controller('c', true);
+    await world.lose('10.0.0.1:80', 'container 1');
+    assert.deepEqual(world.targets('a.test'), [OUT]);
+    await world.apply(2, [container('a.test'), container('b.test', ['2'])], { epoch: 2 });
+    await world.lose('10.0.0.2:80', 'container 2');
+    assert.deepEqual(world.targets('b.test'), ['10.0.0.2:80 container 2 healthy']);
+  }
+});
+
+test('after a takeover, a controller whose stream had ended at once is not awaited', async () => {
+  using world = await World.start();
+  await world.apply(2, [container('a.test')]);
+  world.lost = new LostTargets({ table: world.fixture.table, clock: world.clock, log: world.log });
+  world.lost.controller('c', true);
+  await world.takeOver();
+  await world.lose('10.0.0.1:80', 'container 1');
   assert.deepEqual(world.targets('a.test'), [IN]);
 });

@@ -1,11 +1,9 @@
-import type { RouteInput } from '../../../shared/route.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import type { Log } from '../../../shared/runtime/log/log.ts';
-import { targetsIn } from '../../../shared/upstreams/pools.ts';
-import { type Claims, isUnconfirmed, lostName } from '../claims/claims.ts';
+import { lostName } from '../claims/claims.ts';
 import type { LiveTable } from '../live-table.ts';
-import { inSteps } from '../steps.ts';
 import type { KnownController } from '../table.ts';
+import { markLost } from './mark-lost.ts';
 
 /** A controller whose stream was open for less (ms) sends what it has to say, and stays away. */
 const STAYING_MS = 1_000;
@@ -21,6 +19,8 @@ type Losses = {
   readonly table: Pick<LiveTable, 'revise' | 'onChange' | 'controllers'>;
   readonly clock: Clock;
   readonly log: Log;
+  /** Controllers whose streams stayed open in the process that this one has taken over from. */
+  readonly staying?: readonly string[];
 };
 
 /**
@@ -32,7 +32,7 @@ export class LostTargets {
   /** Since when the stream of each connected controller is open (ms, monotonic). */
   private readonly connected = new Map<string, number>();
   /** Controllers whose streams stay open. */
-  private readonly staying = new Set<string>();
+  private readonly staying: Set<string>;
   /** What was last applied of those that have left. */
   private readonly left = new Map<string, string>();
   /** When each target was lost (ms, monotonic), by its name. */
@@ -43,6 +43,8 @@ export class LostTargets {
 
   constructor(tools: Losses) {
     this.tools = tools;
+    // Until they have connected and listed their sources here, they are away.
+    this.staying = new Set(tools.staying);
     tools.table.onChange(({ published }) => {
       if (published) this.others.clear();
     });
@@ -63,6 +65,13 @@ export class LostTargets {
     for (const known of this.tools.table.controllers()) if (known.id === id) this.left.set(id, lastFrameOf(known));
     for (const [name, at] of this.recent) if (now - at > LEAVING_MS) this.recent.delete(name);
     if (this.recent.size > 0) this.takeOut();
+  }
+
+  /** Controllers whose streams stay open, for a process that takes over. */
+  stayingOnes(): ReadonlySet<string> {
+    const now = this.tools.clock.monotonic();
+    const connected = [...this.connected].filter(([, since]) => now - since >= STAYING_MS);
+    return new Set([...this.staying, ...connected.map(([id]) => id)]);
   }
 
   /** A connection to it was not accepted. */
@@ -112,25 +121,3 @@ export class LostTargets {
 }
 
 const lastFrameOf = ({ epoch, revision }: KnownController): string => `${epoch} ${revision}`;
-
-/** Adds the claims from these sources that name one of the targets to `changes`. @returns the names of the targets that they name. */
-async function markLost(
-  claims: ReadonlyMap<string, Claims>,
-  unattended: ReadonlyMap<string, ReadonlySet<string>>,
-  names: ReadonlySet<string>,
-  changes: Map<string, Claims>,
-): Promise<ReadonlySet<string>> {
-  const found = new Set<string>();
-  await inSteps(claims, ([domain, { hand, applied }]) => {
-    if (applied === null || !applied.facts.identifiedTargets || isUnconfirmed(applied)) return;
-    if (unattended.get(applied.controller ?? '')?.has(applied.source ?? '') !== true) return;
-    const route: RouteInput = JSON.parse(applied.json);
-    const lost = targetsIn(route)
-      .map(lostName)
-      .filter((name) => names.has(name));
-    if (lost.length === 0) return;
-    for (const name of lost) found.add(name);
-    changes.set(domain, { hand, applied: { ...applied, lost: new Set([...(applied.lost ?? []), ...lost]) } });
-  });
-  return found;
-}

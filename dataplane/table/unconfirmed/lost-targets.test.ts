@@ -201,6 +201,15 @@ test('a loss from before the frame of a controller that is back does not take ef
   assert.deepEqual(world.targets('a.test'), [IN]);
 });
 
+test('the same holds for a frame that repeats the last one, after which the controller sends nothing more', async () => {
+  using world = await World.unattended(container('a.test'));
+  await world.apply(1, [container('a.test')]);
+  await world.lose('10.0.0.1:80', 'container 1');
+  world.lost.controller('c', true);
+  await world.settled();
+  assert.deepEqual(world.targets('a.test'), [IN]);
+});
+
 test('after a takeover, what was lost stays out until it is confirmed, also after another one', async () => {
   using world = await World.unattended(container('a.test', ['1', '2']), container('b.test', ['2']));
   await world.lose('10.0.0.1:80', 'container 1');

@@ -2,7 +2,6 @@ import type { Clock } from '../../../shared/runtime/clock.ts';
 import type { Log } from '../../../shared/runtime/log/log.ts';
 import { lostName } from '../claims/claims.ts';
 import type { LiveTable } from '../live-table.ts';
-import type { KnownController } from '../table.ts';
 import { markLost } from './mark-lost.ts';
 
 /** A controller whose stream was open for less (ms) sends what it has to say, and stays away. */
@@ -33,8 +32,8 @@ export class LostTargets {
   private readonly connected = new Map<string, number>();
   /** Controllers whose streams stay open. */
   private readonly staying: Set<string>;
-  /** What was last applied of those that have left. */
-  private readonly left = new Map<string, string>();
+  /** What those that have left had listed: another set with each frame, also one that repeats the last. */
+  private readonly left = new Map<string, ReadonlySet<string>>();
   /** When each target was lost (ms, monotonic), by its name. */
   private readonly recent = new Map<string, number>();
   /** Those that no route of a controller that is away names. */
@@ -62,7 +61,7 @@ export class LostTargets {
     if (now - (this.connected.get(id) ?? now) >= STAYING_MS) this.staying.add(id);
     this.connected.delete(id);
     if (!this.staying.has(id)) return;
-    for (const known of this.tools.table.controllers()) if (known.id === id) this.left.set(id, lastFrameOf(known));
+    for (const known of this.tools.table.controllers()) if (known.id === id) this.left.set(id, known.listed);
     for (const [name, at] of this.recent) if (now - at > LEAVING_MS) this.recent.delete(name);
     if (this.recent.size > 0) this.takeOut();
   }
@@ -88,11 +87,10 @@ export class LostTargets {
   /** The sources of each controller that nobody follows. */
   private unattended(): ReadonlyMap<string, ReadonlySet<string>> {
     const found = new Map<string, ReadonlySet<string>>();
-    for (const known of this.staying.size > 0 ? this.tools.table.controllers() : []) {
-      const { id, sources, listed } = known;
+    for (const { id, sources, listed } of this.staying.size > 0 ? this.tools.table.controllers() : []) {
       if (!this.staying.has(id)) continue;
       // Its next frame may have been applied, while not every worker serves it yet.
-      const isAway = this.left.get(id) === lastFrameOf(known);
+      const isAway = this.left.get(id) === listed;
       const without = isAway ? sources : sources.filter((source) => !listed.has(source));
       if (without.length > 0) found.set(id, new Set(without));
     }
@@ -119,5 +117,3 @@ export class LostTargets {
     });
   }
 }
-
-const lastFrameOf = ({ epoch, revision }: KnownController): string => `${epoch} ${revision}`;

@@ -210,6 +210,18 @@ test('the same holds for a frame that repeats the last one, after which the cont
   assert.deepEqual(world.targets('a.test'), [IN]);
 });
 
+test('what was lost long before the next run of a controller replaces the stream of the last one stays in use', async () => {
+  using world = await World.unattended(container('a.test'), container('b.test', ['2']));
+  await world.apply(2, [container('a.test'), container('b.test', ['2'])]);
+  world.lost.controller('c', true);
+  await world.lose('10.0.0.2:80', 'container 2');
+  world.clock.pass(1_001);
+  await world.apply(1, [], { epoch: 2, sources: [] });
+  await world.lose('10.0.0.1:80', 'container 1');
+  assert.deepEqual(world.targets('a.test'), [OUT]);
+  assert.deepEqual(world.targets('b.test'), ['10.0.0.2:80 container 2 healthy']);
+});
+
 test('after a takeover, what was lost stays out until it is confirmed, also after another one', async () => {
   using world = await World.unattended(container('a.test', ['1', '2']), container('b.test', ['2']));
   await world.lose('10.0.0.1:80', 'container 1');

@@ -62,7 +62,7 @@ export class LostTargets {
     this.connected.delete(id);
     if (!this.staying.has(id)) return;
     for (const known of this.tools.table.controllers()) if (known.id === id) this.left.set(id, known.listed);
-    for (const [name, at] of this.recent) if (now - at > LEAVING_MS) this.recent.delete(name);
+    this.forgetOld();
     if (this.recent.size > 0) this.takeOut();
   }
 
@@ -81,7 +81,15 @@ export class LostTargets {
     this.recent.set(name, this.tools.clock.monotonic());
     const [oldest] = this.recent.size > MAX_RECENT ? this.recent.keys() : [];
     if (oldest !== undefined) this.recent.delete(oldest);
-    if (this.unattended().size > 0) this.takeOut();
+    if (this.unattended().size === 0) return;
+    // The next run of a controller may replace the stream of the last one, which never ends then.
+    if (!this.isWaiting) this.forgetOld();
+    this.takeOut();
+  }
+
+  private forgetOld(): void {
+    const now = this.tools.clock.monotonic();
+    for (const [name, at] of this.recent) if (now - at > LEAVING_MS) this.recent.delete(name);
   }
 
   /** The sources of each controller that nobody follows. */

@@ -222,6 +222,34 @@ test('what was lost long before the next run of a controller replaces the stream
   assert.deepEqual(world.targets('b.test'), ['10.0.0.2:80 container 2 healthy']);
 });
 
+test('what is out already, and is used by another route, is neither taken out nor logged again', async () => {
+  using world = await World.unattended(container('a.test'));
+  const { publisher, table } = world.fixture;
+  await world.lose('10.0.0.1:80', 'container 1');
+  const { length } = world.log.lines;
+  const json = publisher.served.get('a.test');
+  publisher.served.clear();
+  await world.lose('10.0.0.1:80', 'container 1');
+  assert.deepEqual([...publisher.served.keys()], []);
+  assert.equal(world.log.lines.length, length);
+  // Nor looked for.
+  const { revise } = table;
+  let revisions = 0;
+  table.revise = (revision) => {
+    revisions++;
+    return revise.call(table, revision);
+  };
+  await world.lose('10.0.0.1:80', 'container 1');
+  assert.equal(revisions, 1, 'that of the test');
+  table.revise = revise;
+  await world.apply(1, [container('a.test')]);
+  assert.notEqual(publisher.served.get('a.test'), json);
+  world.lost.controller('c', true);
+  world.lost.controller('c', false);
+  await world.lose('10.0.0.1:80', 'container 1');
+  assert.deepEqual(world.targets('a.test'), [OUT], 'after it was confirmed, it counts again');
+});
+
 test('after a takeover, what was lost stays out until it is confirmed, also after another one', async () => {
   using world = await World.unattended(container('a.test', ['1', '2']), container('b.test', ['2']));
   await world.lose('10.0.0.1:80', 'container 1');

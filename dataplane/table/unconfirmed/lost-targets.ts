@@ -36,7 +36,7 @@ export class LostTargets {
   private readonly left = new Map<string, ReadonlySet<string>>();
   /** When each target was lost (ms, monotonic), by its name. */
   private readonly recent = new Map<string, number>();
-  /** Those that no route of a controller that is away names. */
+  /** Those that no route of a controller that is away uses: none names them, or they are lost already. */
   private readonly others = new Set<string>();
   private isWaiting = false;
 

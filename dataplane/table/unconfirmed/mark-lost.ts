@@ -45,13 +45,13 @@ export function lostTargetsIn(claims: ReadonlyMap<string, Claims>): ReadonlyMap<
   return all;
 }
 
-/** Which of these targets a claim names and may use. */
+/** Which of these targets a claim names, and are in use there. */
 function namedIn(claim: Claim, names: ReadonlySet<string>): string[] {
   if (!claim.facts.identifiedTargets || isUnconfirmed(claim)) return [];
   const route: RouteInput = JSON.parse(claim.json);
   return targetsIn(route)
     .map(lostName)
-    .filter((name) => names.has(name));
+    .filter((name) => names.has(name) && claim.lost?.has(name) !== true);
 }
 
 const withLost = (claim: Claim, lost: readonly string[]): Claim => ({ ...claim, lost: new Set([...(claim.lost ?? []), ...lost]) });

@@ -256,7 +256,8 @@ export class Endpoint implements TargetName {
     if (!failure.blamesTarget) return;
     const { tools, ledgerSlot, errors } = this;
     tools.blamed(this, failure);
-    this.loss?.failed(failure);
+    // With TLS, the other failures are also those of a handshake with a target that did accept the connection.
+    if (this.serverName === null || failure === FAILURE.refused) this.loss?.failed(failure);
     const { fails, outSecs, errorShare, errorRequests } = passive;
     const now = tools.clock.now();
     let out = tools.targets.failed(ledgerSlot, now, fails, outSecs, !sent || SAME_FOR_ALL.has(failure) ? null : address);

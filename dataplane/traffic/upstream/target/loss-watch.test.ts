@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { ManualClock } from '../../../../shared/runtime/testing/manual-clock.ts';
 import { FAILURE } from '../../exchange/failure.ts';
+import { eventually, get, ProxyFixture, site } from '../../testing/proxy/test-proxy.ts';
 import { LossWatch, SLOW_MS } from './loss-watch.ts';
 
 function watch() {
@@ -76,3 +79,39 @@ test('one that is established before the sockets are polled, after a turn that t
   await nextTurn();
   assert.equal(world.reports, 0);
 });
+
+/** How the app behind a target with TLS treats connections that the system has accepted, and what happens to a request then. */
+const HANDSHAKES = [
+  ['closes the connection', (socket: Socket) => socket.destroy(), 502],
+  ['resets the connection', (socket: Socket) => socket.resetAndDestroy(), 502],
+  ['is silent until the connect timeout', () => undefined, 504],
+] as const;
+
+for (const [what, treat, status] of HANDSHAKES)
+  test(`a target that accepts connections and ${what} during the TLS handshake is not lost, until it refuses one`, async () => {
+    const server = createServer();
+    const accepted: Socket[] = [];
+    server.on('connection', (socket) => {
+      accepted.push(socket);
+      socket.on('error', () => undefined).once('data', () => treat(socket));
+    });
+    await once(server.listen(0, '127.0.0.1'), 'listening');
+    const address = `127.0.0.1:${(server.address() as AddressInfo).port}`;
+    using proxy = await ProxyFixture.start([{ ...site('a.test'), upstreams: [{ address, id: 'one' }], tls: true }]);
+    const losses = () => proxy.messages.filter(({ kind }) => kind === 'lost').length;
+    const answer = proxy.request(get());
+    await eventually('the handshake to begin', () => accepted.some(({ bytesRead }) => bytesRead > 0));
+    for (let ms = 0; ms < 2_000 && status === 504; ms += 50) {
+      proxy.clock.pass(50);
+      await nextTurn();
+    }
+    const { line } = await answer;
+    const early = losses();
+    for (const socket of accepted) socket.destroy();
+    server.close();
+    await once(server, 'close');
+    assert.match(line, new RegExp(` ${status} `));
+    assert.equal(early, 0);
+    assert.match((await proxy.request(get())).line, / 50[23] /);
+    assert.equal(losses(), 1);
+  });

@@ -50,8 +50,7 @@ const ORDER: readonly { readonly kind: PolicyKind; readonly because: string; rea
   {
     kind: maintenance,
     because: 'a site under maintenance counts no requests and asks for no passwords',
-    // Only a condition lets some requests through, which may be what must not happen now, such as changes of data.
-    guards: ({ maintenance: spec }) => (spec?.on === true && spec.match !== undefined ? [{ match: spec.match }] : []),
+    guards: maintenanceGuards,
   },
   { kind: rateLimit, because: 'a client over its limit costs nothing further, not even a redirect', guards: rateLimitGuards },
   {
@@ -99,6 +98,18 @@ const ORDER: readonly { readonly kind: PolicyKind; readonly because: string; rea
   { kind: respond, because: 'a fixed response replaces the upstream, so every other policy comes first', guards: respondGuards },
   { kind: mirror, because: 'copies are made only of requests that nothing has rejected, answered or will still change', guards: NO_GUARDS },
 ];
+
+/**
+ * While it is on, it keeps out what must not happen now, such as changes of data, and conditions and blocks let the rest through. A site's
+ * is no guard if it applies to all of its requests.
+ */
+function maintenanceGuards(part: RouteSpec | HandleSpec, handle: HandleSpec | null): readonly Guard[] {
+  const { maintenance: spec } = part;
+  if (spec?.on !== true) return [];
+  if (handle !== null) return [{ match: spec.match }];
+  const hasExempt = 'handles' in part && part.handles.some(({ maintenance: own }) => own != null);
+  return [...(spec.match === undefined ? [] : [{ match: spec.match }]), ...(hasExempt ? [{}] : [])];
+}
 
 /** A site's limit without a condition counts requests for every path. */
 function rateLimitGuards({ rate_limit_rps, rate_limits = [] }: RouteSpec | HandleSpec, handle: HandleSpec | null): readonly Guard[] {

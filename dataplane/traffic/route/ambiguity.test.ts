@@ -135,6 +135,7 @@ const GUARDS: readonly [name: string, more: Partial<RouteInput>, status: string]
     },
     '410',
   ],
+  ['a block under maintenance', { handles: [{ path: '/admin/*', maintenance: { on: true } }] }, '503'],
 ];
 
 for (const [name, more, status] of GUARDS)
@@ -151,6 +152,19 @@ for (const [name, more, status] of GUARDS)
       assert.equal(await statusOf(path), status, path);
     assert.equal(await statusOf('/admin/../x'), '400');
   });
+
+test('a path that upstreams may read as one outside of a block that is exempt from maintenance is refused', async () => {
+  const hooks = { path: '/hooks/*', maintenance: { on: false } };
+  using proxy = await ProxyFixture.start([route({ maintenance: { on: true }, handles: [hooks] })]);
+  for (const [path, status] of [
+    ['/hooks/a', 200],
+    ['/hooks/a%2Fb', 200],
+    ['/hooks/..;/pay', 400],
+    ['/hooks/..%2Fpay', 400],
+    ['/pay', 503],
+  ] as const)
+    assert.match((await proxy.request(get(path))).line, new RegExp(` ${status} `), path);
+});
 
 test('patterns for the end or a part of a path are evaluated in all readings too', async () => {
   const refused = (path: string): RouteInput => route({ responds: [{ status: 403, match: { path: [path] } }] });

@@ -37,6 +37,16 @@ test('a method in lower case, which many frameworks take for the usual one, evad
   assert.deepEqual(await statusesOf(maintained(false), ['patch', 'GET']), ['200', '200']);
 });
 
+test('nor does it evade the maintenance of a block for some methods, or that of a site from which such a block is exempt', async () => {
+  const writes = { method: ['POST', 'PATCH'] };
+  const closed = (on: boolean) => ({ handles: [{ path: null, match: writes, maintenance: { on } }] });
+  assert.deepEqual(await statusesOf(closed(true), ['PATCH', 'patch', 'GET']), ['503', '400', '200']);
+  assert.deepEqual(await statusesOf(closed(false), ['PATCH', 'patch', 'GET']), ['200', '200', '200']);
+  const reads = { path: null, match: { not: [writes] }, maintenance: { on: false } };
+  assert.deepEqual(await statusesOf({ maintenance: { on: true }, handles: [reads] }, ['PATCH', 'patch', 'GET']), ['503', '400', '200']);
+  assert.deepEqual(await statusesOf({ maintenance: { on: false }, handles: [reads] }, ['PATCH', 'patch', 'GET']), ['200', '200', '200']);
+});
+
 test('it is forwarded as it was sent where no rule is about methods', async () => {
   assert.deepEqual(await statusesOf({}, ['delete', 'GET']), ['200', '200']);
   const header = { headers: [{ name: 'X-A', value: 'b', match: { method: ['PUT'] } }] };

@@ -31,6 +31,7 @@ test('a guard below an open path causes a warning that says what to write', () =
     '@a path /admin/*\nrespond @a 403',
     '@a path /admin/*\nhandle @a {\n respond 403\n }',
     `handle /admin/* {\n ${USERS}\n }\nhandle {\n header X-A b\n }`,
+    `handle /admin/* {\n ${USERS}\n }\n@m {\n path /admin\n method POST\n}\nhandle @m {\n header X-A b\n }`,
   ]) {
     const warnings = warningsOf(sure + lines);
     assert.equal(warnings.length, 1, lines);

@@ -1,3 +1,4 @@
+import type { Condition } from '../../../../shared/condition.ts';
 import { covers } from '../../../../shared/config-file/path-pattern.ts';
 import { unquoted } from '../../../../shared/config-file/quote.ts';
 import type { Position } from '../../../../shared/config-file/word.ts';
@@ -70,6 +71,10 @@ const isGuarded = (draft: SiteDraft): boolean => {
   return asks(draft) || (respond != null && isRefusal(respond)) || responds.some(isRefusal);
 };
 
+/** Other requests for these paths are handled elsewhere if it has further members. */
+const isAboutPathsOnly = ({ name: _, path: __, ...others }: Condition): boolean =>
+  Object.values(others).every((value) => value === undefined);
+
 /** Whether a path is handled by an unrestricted block. A site may have thousands of blocks, and guard each. */
 function openPaths(site: SiteDraft, sourceWords: SourceWords): (path: string) => boolean {
   const { redirects = [], upstreams = [], respond, file_server: files } = site.members;
@@ -79,7 +84,8 @@ function openPaths(site: SiteDraft, sourceWords: SourceWords): (path: string) =>
   for (const pattern of ofDirectives(site, sourceWords).flatMap(({ paths }) => paths)) answered.add(pattern, true);
   const blocks = new FirstCovering<{ readonly pattern: string | null; readonly draft: SiteDraft }>();
   for (const { path, match, draft } of site.handles)
-    for (const pattern of match === null ? [path] : (match.path ?? [])) blocks.add(pattern, { pattern, draft });
+    for (const pattern of match === null ? [path] : (match.path ?? []))
+      blocks.add(pattern, { pattern: match === null || isAboutPathsOnly(match) ? pattern : null, draft });
   return (path) => {
     if (answered.find(path) === true) return false;
     const block = blocks.find(path);

@@ -38,7 +38,7 @@ const BEGINNINGS: readonly { readonly name: RegExp; readonly word: RegExp }[] = 
   { name: /authorization$/i, word: /^(?:basic|bearer|digest|token|apikey)$/i },
   {
     name: /^content-security-policy(?:-report-only)?$/i,
-    word: /^(?:[a-z]+-src(?:-attr|-elem)?|base-uri|form-action|frame-ancestors|report-to|report-uri|sandbox)(?: |$)/i,
+    word: /^(?:(?:[a-z]+-)+src(?:-attr|-elem)?|base-uri|form-action|frame-ancestors|report-to|report-uri|require-trusted-types-for|sandbox|trusted-types)(?: |$)/i,
   },
 ];
 

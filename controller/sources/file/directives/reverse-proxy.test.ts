@@ -183,6 +183,9 @@ for (const [line, fault] of [
   ['header_up Authorization Basic YTpi', /put the whole value in quotes, or only "Basic" if it is to be replaced/],
   ["header_down Content-Security-Policy frame-ancestors 'none'", /put the whole value in quotes, or only "frame-ancestors" if it is to/],
   ["header_down Content-Security-Policy-Report-Only default-src 'self'", /put the whole value in quotes, or only "default-src" if/],
+  ["header_down Content-Security-Policy fenced-frame-src 'none'", /put the whole value in quotes, or only "fenced-frame-src" if/],
+  ["header_down Content-Security-Policy require-trusted-types-for 'script'", /put the whole value in quotes, or only "require-trusted-/],
+  ['header_down Content-Security-Policy trusted-types default', /put the whole value in quotes, or only "trusted-types" if/],
   ['header_up X-A {nonsense}', /nonsense/],
   ['header_upp X-A b', /did you mean "header_up"/],
 ] as const)

@@ -37,7 +37,7 @@ export function parsePathPart(text: string): Parsed<string> {
   const normal = whole.slice(2, closed ? -1 : undefined);
   if (normal === part) return accepted(text);
   // Nearly every path has a slash.
-  return normal === '/' || !whole.startsWith('/x')
+  return normal === '' || normal === '/' || !whole.startsWith('/x')
     ? refused('no path has this part, because paths are compared in normalized form')
     : refused(`paths are compared in normalized form: write ${unquoted(text.replace(part, () => normal))}`);
 }

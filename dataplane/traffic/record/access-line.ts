@@ -21,7 +21,7 @@ const connections = new WeakMap<ConnectionFacts, ConnectionText>();
 export function accessLine(x: Exchange, at: number, took: number): string {
   const facts = x.client.facts();
   const { address, client, remote, tls } = connectionIn(facts);
-  const target = x.target.includes('=') ? redactedUrl(x.target) : x.target;
+  const target = x.target.includes('=') || x.target.includes('%') ? redactedUrl(x.target) : x.target;
   const upstream = x.endpoint === null ? '' : `,"upstream":${jsonText(x.endpoint.address)}`;
   const user = x.user === null ? NO_USER : `"user_id":${escaped(x.user)}`;
   const trace = x.trace === null ? '' : `,"trace_id":"${x.trace.id}"`;

@@ -86,6 +86,16 @@ test('a line has the request, the response and the target, without secrets', asy
   assert.match(upstream.requests[0]?.head ?? '', new RegExp(`X-Request-ID: ${request_id}\r\n`, 'i'));
 });
 
+test('a secret in an encoded URL is left out, also if it is the whole query', async () => {
+  using proxy = await ProxyFixture.with([fixed('a.test')], { accessLog: 'stdout' });
+  const lines = reader(proxy);
+  await proxy.request(to('a.test', '/redirect?https%3A%2F%2Fa.test%2F%3Ftoken%3Dx'));
+  assert.deepEqual(
+    lines().map(({ line }) => line.request.uri),
+    ['/redirect?https%3A%2F%2Fa.test%2F%3Ftoken%3DREDACTED'],
+  );
+});
+
 test('the user of a line is the one whose password was right, checked or remembered, with any letters in the name', async () => {
   const basic_auth = { users: [{ name: 'zoë "z"', hash: hashSync('right', 4) }] };
   using proxy = await ProxyFixture.with([{ ...fixed('a.test'), basic_auth }, fixed('b.test')], { accessLog: 'stdout' });

@@ -19,6 +19,12 @@ test('the values of secret parameters are replaced in queries and fragments', ()
     ['/?next=https%3A%2F%2Fa.test%2F%3Ftoken%3Dx%26a%3D1&b=2', '/?next=https%3A%2F%2Fa.test%2F%3Ftoken%3DREDACTED%26a%3D1&b=2'],
     ['/?next=%2F%3Fa%3D1%26Api_Key%3dx%2Fy%23id_token%3dz', '/?next=%2F%3Fa%3D1%26Api_Key%3dREDACTED%23id_token%3dREDACTED'],
     ['/?next=%252F%253Fcode%253Dx%2526a%253D1', '/?next=%252F%253Fcode%253DREDACTED%2526a%253D1'],
+    ['/?next=%2F%3Fpassword%3Dab%2526cd', '/?next=%2F%3Fpassword%3DREDACTED'],
+    ['/?next=%2F%3Fpassword%3Dab%253Bcd%2523ef%26a%3D1', '/?next=%2F%3Fpassword%3DREDACTED%26a%3D1'],
+    ['/?next=%252F%253Fpassword%253Dab%25252526c%26a', '/?next=%252F%253Fpassword%253DREDACTED%26a'],
+    ['/?next=%2F%3Fto%3D%252F%253Fa%253D1%2526token%253Dx%26b', '/?next=%2F%3Fto%3D%252F%253Fa%253D1%2526token%253DREDACTED%26b'],
+    ['/?next=%2F%3Fto%3D%252F%253Ftoken%253Dx%26b', '/?next=%2F%3Fto%3D%252F%253Ftoken%253DREDACTED%26b'],
+    ['/?next=%2F%3Ftoken%3D%26b', '/?next=%2F%3Ftoken%3D%26b'],
     ['/?next=%2F%3Fa%3Dtokenx&q=50%25%3D', '/?next=%2F%3Fa%3Dtokenx&q=50%25%3D'],
     ['https://ann:pw@host/?code=1', 'https://REDACTED@host/?code=REDACTED'],
     ['//ann@host/', '//REDACTED@host/'],
@@ -32,7 +38,7 @@ test('a long query is read in one pass', () => {
   const query = `/?${'a=1&'.repeat(100_000)}token=x`;
   assert.ok(redactedUrl(query).endsWith('&token=REDACTED'));
   assert.equal(redactedUrl(`/?${'='.repeat(200_000)}`).length, 200_002);
-  for (const piece of ['%3f', '%3fa', '%25', '%3ftoken%3d', '%26a%3d', `%3f${'a'.repeat(64)}`])
+  for (const piece of ['%3f', '%3fa', '%25', '%3ftoken%3d', '%26a%3d', '%3ftoken%3da%2526', '%2526', '%25252525', `%3f${'a'.repeat(64)}`])
     assert.ok(redactedUrl(`/?${piece.repeat(200_000)}`).length > 200_000 || piece.includes('token'), piece);
 });
 

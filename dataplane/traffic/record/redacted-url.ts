@@ -13,8 +13,13 @@ const MAX_KNOWN = 2_000;
 const LONGEST_KNOWN = 64;
 
 const USER = /(:\/\/|^\/\/)[^/?#@\s]*@/g;
-/** A parameter in a URL that is itself the value of one, and so percent-encoded, once or repeatedly. Its name is limited, so one pass is enough. */
-const WITHIN = /(?<=%(?:25){0,3}(?:3f|26|3b|23))([\w.[\]-]{1,64})(%(?:25){0,3}3d)((?:(?!%(?:25){0,3}(?:26|3b|23))[^&;#?])+)/gi;
+/**
+ * The name of a parameter in a URL that is itself the value of one, and so percent-encoded, once or repeatedly. It is limited, so one pass is
+ * enough.
+ */
+const WITHIN = /(?<=%(?:25){0,3}(?:3f|26|3b|23))([\w.[\]-]{1,64})%((?:25){0,3})3d/gi;
+/** What ends its value, by how often its `=` is encoded: separators that are encoded once more belong to the value. */
+const ENDS: readonly RegExp[] = [0, 1, 2, 3].map((more) => new RegExp(`[&;#?]|%(?:25){0,${more}}(?:26|3b|23)`, 'gi'));
 const [QUESTION, AND, SEMICOLON, HASH, EQUALS] = [0x3f, 0x26, 0x3b, 0x23, 0x3d];
 
 /**
@@ -39,10 +44,25 @@ export function redactedUrl(url: string): string {
 }
 
 /** As after a login: `/login?next=https%3A%2F%2Fshop.example%2F%3Ftoken%3Dx`. */
-const redactedWithin = (text: string): string =>
-  text.includes('%')
-    ? text.replace(WITHIN, (all, name: string, equals: string) => (isSecret(name) ? name + equals + REDACTED : all))
-    : text;
+function redactedWithin(text: string): string {
+  if (!text.includes('%')) return text;
+  let kept = '';
+  let from = 0;
+  for (const { 0: whole, 1: name = '', 2: encoded = '', index } of text.matchAll(WITHIN)) {
+    if (index < from || !isSecret(name)) continue;
+    const start = index + whole.length;
+    const end = endOfValue(text, start, ENDS[encoded.length / 2] as RegExp);
+    if (end > start) kept += `${text.slice(from, start)}${REDACTED}`;
+    else kept += text.slice(from, start);
+    from = end;
+  }
+  return from === 0 ? text : kept + text.slice(from);
+}
+
+function endOfValue(text: string, start: number, ends: RegExp): number {
+  ends.lastIndex = start;
+  return ends.exec(text)?.index ?? text.length;
+}
 
 const beginsName = (code: number): boolean => separates(code) || code === EQUALS;
 const separates = (code: number): boolean => code === QUESTION || code === AND || code === SEMICOLON || code === HASH;

@@ -84,8 +84,11 @@ export class Readings {
 
   /** Whether a name may begin with a text that is not trimmed, such as a dot. To some servers, `..` is a name, too. */
   mayBeginName(text: string): boolean {
-    const { start } = this.segments;
-    return BEFORE_NAME.some((char) => this.shared.decoded.mayContain(char + text, start, this.effort));
+    const { effort, segments, shared } = this;
+    return (
+      BEFORE_NAME.some((slash) => shared.decoded.mayContain(slash + text, segments.start, effort)) ||
+      shared.decoded.mayContainAfter(` ${text}`, segments.start, effort, hasOnlySpaces)
+    );
   }
 
   /** Whether servers that decode less may see this lower-case text. It may begin with the digits of an escape. */
@@ -127,8 +130,13 @@ type SharedReading = {
   readonly undecoded: SearchableText;
 };
 
-/** What stands before a name, of which some servers trim spaces. */
-const BEFORE_NAME: readonly string[] = ['/', String.fromCharCode(POSSIBLE_SLASH), ' '];
+const BEFORE_NAME: readonly string[] = ['/', String.fromCharCode(POSSIBLE_SLASH)];
+/** Whether a name has only spaces so far, which some servers trim. */
+function hasOnlySpaces(text: string, end: number): boolean {
+  let at = end - 1;
+  while (text.charCodeAt(at) === 0x20) at--;
+  return isPossibleSlash(text.charCodeAt(at));
+}
 /** Other servers may cut or trim a segment at a later place than we do. */
 const MAY_END_NAME: ReadonlySet<number> = new Set([...'/;:. '].map((char) => char.charCodeAt(0)).concat(POSSIBLE_SLASH, POSSIBLE_END));
 const mayEndName = (code: number): boolean => Number.isNaN(code) || MAY_END_NAME.has(code);

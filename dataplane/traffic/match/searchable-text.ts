@@ -32,6 +32,15 @@ export class SearchableText {
     return false;
   }
 
+  /** The same, if `isAfter` accepts the text before the match, which ends at `at`. */
+  mayContainAfter(part: string, from: number, effort: Effort, isAfter: (text: string, at: number) => boolean): boolean {
+    const { text } = this;
+    if (!effort.spend(this.stepsFor(part))) return true;
+    for (let at = text.indexOf(part, from); at >= 0; at = text.indexOf(part, at + 1))
+      if (isAfter(text, at) || !effort.spend(SEARCH_STEPS)) return true;
+    return false;
+  }
+
   /** The cost of searching for another text here, or in a part of this one. */
   stepsFor(part: string): number {
     return this.text === '' ? 0 : SEARCH_STEPS + PLACE_STEPS * (this.places[part.charCodeAt(0)] ?? 0);

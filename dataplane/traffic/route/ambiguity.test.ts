@@ -183,9 +183,9 @@ test('patterns for the end or a part of a path are evaluated in all readings too
     ],
     [
       '*/.*',
-      ['/a%2F.git/x', '/a\\.env', '/a/%20.env', '/a/;/../b'],
+      ['/a%2F.git/x', '/a\\.env', '/a/%20.env', '/a/%20%20.env', '/a%2F%20%01.env', '/a%20b%20.c%2F%20.env', '/a/;/../b'],
       ['/.git/x', '/a/.env', '/%2Eenv', '/.a/x;b'],
-      ['/a%2Fb', '/a.b;c', '/a./b'],
+      ['/a%2Fb', '/a.b;c', '/a./b', '/wiki/Intro%20to%20.NET%2FCore', '/files/ASP%20.NET;v=1', '/a%2F%20b%20%20.c'],
     ],
     ['/status', ['/status;x', '/status%20', '/status.', '/x/../status', '/status%2f'], ['/status'], ['/status/x;y', '/statusx;y']],
     ['/adm*', ['/%ef%bd%81dmin', '/x/..;/admin'], ['/admin', '/adm/x;y'], ['/x;y/adm', '/ad;m']],

@@ -220,6 +220,17 @@ describe('alerts', () => {
     assert.equal(block.message, 'block 2 of a.test has no target in rotation: 10.0.0.1:80: no');
     assert.equal(block.action, 'Start the service or correct its address.');
     assert.deepEqual([mirror.severity, mirror.subject], ['warning', 'mirror of a.test']);
+    const others: readonly PoolPlace[] = [
+      { path: '/api/*', part: 'mirror' },
+      { path: null, part: 'mirror 2 of block 3' },
+    ];
+    assert.deepEqual(
+      others.map((place) => about(place)).map(({ severity, subject }) => [severity, subject]),
+      [
+        ['warning', 'mirror of a.test/api/*'],
+        ['warning', 'mirror 2 of block 3 of a.test'],
+      ],
+    );
   });
 
   it('quote wildcards in commands, which a shell would replace by the names of files', () => {

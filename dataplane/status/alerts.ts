@@ -5,7 +5,7 @@ import type { Alert, Severity } from '../../shared/wire/dashboard.ts';
 import { SOURCE_FAILED } from '../../shared/wire/errors.ts';
 import type { ControllerStatus, DataplaneStatus, LastFailure } from '../../shared/wire/status.ts';
 import type { RefusedRoute } from '../table/controllers/reported-conditions.ts';
-import type { PoolPlace } from './named-targets.ts';
+import { isMirror, type PoolPlace } from './named-targets.ts';
 import { problemAdvice } from './problem-advice.ts';
 import { DELAYED, DRAINING, NO_PORT } from './readiness.ts';
 
@@ -160,7 +160,7 @@ function poolAlert(trouble: PoolTrouble): Alert {
     return alert('error', 'pool_down', pool, `${pool} has no target left`, action, about);
   }
   const none = `${pool} has no target in rotation: ${why}`;
-  if (out.length === targets && trouble.part === 'mirror')
+  if (out.length === targets && isMirror(trouble))
     return alert('warning', 'pool_degraded', pool, none, 'Start the service or correct its address; visitors do not notice.', about);
   if (out.length === targets) return alert('error', 'pool_down', pool, none, `Start the service or correct its address${explained}`, about);
   return alert(
@@ -173,7 +173,7 @@ function poolAlert(trouble: PoolTrouble): Alert {
   );
 }
 
-const poolName = ({ domain, path, part }: PoolTrouble): string => (part === undefined ? `${domain}${path ?? ''}` : `${part} of ${domain}`);
+const poolName = ({ domain, path, part }: PoolTrouble): string => `${part === undefined ? '' : `${part} of `}${domain}${path ?? ''}`;
 
 /** The end of a sentence. Which requests another part gets may depend on more than the URL. */
 function explainedBy({ domain, path, part }: PoolTrouble): string {

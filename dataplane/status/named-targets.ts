@@ -43,8 +43,13 @@ export type NamedTarget = {
 
 /** A target as one pool of a route uses it. */
 export type PoolTarget = { readonly target: NamedTarget; readonly view: RouteView };
-/** Which pool of a route it is: its site's (`path` null), that of the block with this path, or that of another `part`. */
-export type PoolPlace = { readonly path: string | null; readonly part?: `block ${number}` | 'mirror' | 'tls_passthrough' };
+/**
+ * Which pool of a route it is: its site's (`path` null), that of the block with this path, or that of another `part`, which may be one of that
+ * block.
+ */
+export type PoolPlace = { readonly path: string | null; readonly part?: `block ${number}` | Mirror | 'tls_passthrough' };
+/** Such as `mirror 2 of block 3`, the second of the third block. The first has no number, nor has a block with a path. */
+type Mirror = 'mirror' | `mirror ${string}`;
 /** Without members it belongs to a site that has lost its last target. */
 export type RoutePool = PoolPlace & { readonly members: readonly PoolTarget[] };
 export type RoutePools = { readonly domain: string; readonly pools: readonly RoutePool[] };
@@ -69,13 +74,15 @@ export class TargetIndex {
       return members.length === 0 ? [] : [{ ...(places[index] ?? SITE), members }];
     });
     // A mirror answers nothing.
-    const hasTarget = answersItself(route) || pools.some(({ part }) => part !== 'mirror');
+    const hasTarget = answersItself(route) || pools.some((pool) => !isMirror(pool));
     const listed = hasTarget ? pools : [{ ...SITE, members: [] }, ...pools];
     if (listed.length > 0) this.routes.push({ domain: route.domain, pools: listed });
   }
 }
 
 const SITE: PoolPlace = { path: null };
+
+export const isMirror = ({ part }: Pick<PoolPlace, 'part'>): boolean => part?.startsWith('mirror') === true;
 
 /** The targets of `mirror`, which names a single address instead of a pool. */
 const singleMirrorsIn = (route: RouteSpec): Pool[] =>
@@ -90,10 +97,21 @@ function placesIn(route: RouteSpec): PoolPlace[] {
     if (index === rest) return [SITE];
     return [handle.path === null ? { path: null, part: `block ${index + 1}` } : { path: handle.path }];
   });
-  const mirror: PoolPlace = { path: null, part: 'mirror' };
-  const mirrors = [route, ...route.handles].flatMap((part) => part.mirrors ?? []).map(() => mirror);
+  const parts = [route, ...route.handles];
+  const mirrors = parts.flatMap(({ mirror, mirrors: more }, nth) =>
+    (more ?? []).map((_, index) => placeOfMirror(route, nth - 1, index + (mirror == null ? 0 : 1))),
+  );
+  const singleMirrors = parts.flatMap(({ mirror }, nth) => (mirror == null ? [] : [placeOfMirror(route, nth - 1, 0)]));
   const passed = (route.tls_passthrough ?? []).map((): PoolPlace => ({ path: null, part: 'tls_passthrough' }));
-  return [SITE, ...blocks, ...mirrors, ...passed, ...singleMirrorsIn(route).map(() => mirror)];
+  return [SITE, ...blocks, ...mirrors, ...passed, ...singleMirrors];
+}
+
+/** `block` is its index, -1 for the site. */
+function placeOfMirror({ handles }: RouteSpec, block: number, nth: number): PoolPlace {
+  const part: Mirror = nth === 0 ? 'mirror' : `mirror ${nth + 1}`;
+  const handle = handles[block];
+  if (handle === undefined) return { path: null, part };
+  return handle.path === null ? { path: null, part: `${part} of block ${block + 1}` } : { path: handle.path, part };
 }
 
 const isForAll = ({ path, match }: RouteSpec['handles'][number]): boolean => (path === null || path === '/*') && match == null;

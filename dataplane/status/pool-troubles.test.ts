@@ -81,7 +81,7 @@ test('the pool of a block without a path, of a mirror, and of connections that a
   ];
   assert.deepEqual(places({ handles }), [
     [null, 'block 2'],
-    [null, 'mirror'],
+    [null, 'mirror of block 2'],
   ]);
   for (const path of [null, '/*']) {
     const all = { path, ...lost };
@@ -109,10 +109,36 @@ test('a mirror that is written as a single address is reported, too, as a mirror
   const places = (more: Partial<RouteInput>) => troubles([ONE], [TWO.address], more).map(({ path, part }) => [path, part]);
   assert.deepEqual(places({ mirror }), [[null, 'mirror']]);
   assert.deepEqual(places({ mirror, mirrors: [{ upstreams: [TWO] }], tls_passthrough: [{ upstreams: [ONE] }] }), [
-    [null, 'mirror'],
+    [null, 'mirror 2'],
     [null, 'mirror'],
   ]);
-  assert.deepEqual(places({ handles: [{ path: '/api/*', upstreams: [ONE], mirror }] }), [[null, 'mirror']]);
+  assert.deepEqual(places({ handles: [{ path: '/api/*', upstreams: [ONE], mirror }] }), [['/api/*', 'mirror']]);
+});
+
+test('the mirrors of a site and of its blocks are distinguished', () => {
+  const mirror = { upstream: TWO.address };
+  const mirrors = [{ upstreams: [TWO] }, { upstreams: [TWO] }];
+  const handles = [
+    { path: '/api/*', mirror },
+    { path: null, match: { method: ['PUT'] }, mirrors },
+    { path: '/a', mirrors },
+    { path: null, match: { method: ['POST'] }, mirror, mirrors },
+  ];
+  const found = troubles([ONE], [TWO.address], { mirror, mirrors, handles });
+  const places = found.map(({ path, part }) => `${part} ${path}`);
+  assert.deepEqual(places.sort(), [
+    'mirror /a',
+    'mirror /api/*',
+    'mirror 2 /a',
+    'mirror 2 null',
+    'mirror 2 of block 2 null',
+    'mirror 2 of block 4 null',
+    'mirror 3 null',
+    'mirror 3 of block 4 null',
+    'mirror null',
+    'mirror of block 2 null',
+    'mirror of block 4 null',
+  ]);
 });
 
 test('restored targets that wait for their controller are not reported here', () => {

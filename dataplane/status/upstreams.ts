@@ -8,6 +8,7 @@ import type { TargetChange, TrafficReport } from '../traffic/protocol.ts';
 import type { PoolTrouble } from './alerts.ts';
 import {
   indexTargets,
+  isMirror,
   type NamedTarget,
   outOfRotationReason,
   outOfRotationReasonFor,
@@ -145,12 +146,13 @@ export class Upstreams {
 
   private routeLoad({ domain, pools }: RoutePools): RouteLoad {
     const load = { domain, inRotation: 0, out: 0, poolsDown: 0 };
-    for (const { members, part } of pools) {
+    for (const pool of pools) {
+      const { members } = pool;
       const inRotation = members.filter((member) => this.reasonFor(member) === null).length;
       load.inRotation += inRotation;
       load.out += members.length - inRotation;
       // No visitor notices that a mirror is down.
-      if (inRotation === 0 && part !== 'mirror') load.poolsDown++;
+      if (inRotation === 0 && !isMirror(pool)) load.poolsDown++;
     }
     return load;
   }

@@ -7,7 +7,12 @@ const BUSY_MS = 5_000;
 /** The write-ahead log is cut back to this size (bytes) after a checkpoint. */
 const LOG_LIMIT = 4_194_304;
 
+/** Pages that are given back to the disk in one step. */
+const STEP_PAGES = 500;
+
 const FORMAT = 1;
+/** The mark of a file that has nothing left of rows that were deleted without being overwritten, as by earlier versions. */
+const OVERWRITTEN = 'overwritten';
 /** Rows are removed group by group. This is the group of the hosts that have a route of their own; others are in that of their wildcard. */
 export const OWN_ROUTES = '';
 
@@ -26,6 +31,7 @@ const SCHEMA = `
   CREATE INDEX hours_at ON hours (at);
   CREATE INDEX days_at ON days (at);
   CREATE TABLE marks (name TEXT PRIMARY KEY, at INTEGER NOT NULL) WITHOUT ROWID;
+  INSERT INTO marks VALUES ('${OVERWRITTEN}', 1);
   PRAGMA user_version = ${FORMAT};
 `;
 
@@ -77,16 +83,39 @@ function addColumns(database: DatabaseSync): void {
   });
 }
 
-/** Gives the room of what was deleted back to the disk. */
-export const cutBack = (database: DatabaseSync): void => database.exec('PRAGMA incremental_vacuum');
+/** Gives the room of what was deleted back to the disk, a part in each step. */
+export function* cutBack(database: DatabaseSync): Generator<void> {
+  let before = Number.POSITIVE_INFINITY;
+  for (let free = pragma(database, 'freelist_count'); free > 0 && free < before; free = pragma(database, 'freelist_count')) {
+    before = free;
+    database.exec(`PRAGMA incremental_vacuum(${STEP_PAGES})`);
+    yield;
+  }
+}
 
 /**
  * Leaves nothing of what was deleted in the write-ahead log, either, whose pages would stay there until others take their place. If another
- * process of a takeover is reading, they do.
+ * process of a takeover is reading, they do. @returns why something may be left of what an earlier version deleted; null if nothing is.
  */
-export function wipe(database: DatabaseSync): void {
-  cutBack(database);
+export function* wipe(database: DatabaseSync, { mark, putMark }: Pick<Statements, 'mark' | 'putMark'>): Generator<void, string | null> {
+  let left: string | null = null;
+  if (mark.get(OVERWRITTEN) === undefined) {
+    left = rewrite(database);
+    if (left === null) putMark.run(OVERWRITTEN, 1);
+  }
+  yield* cutBack(database);
   database.exec('PRAGMA wal_checkpoint(TRUNCATE)');
+  return left;
+}
+
+/** This takes the thread some seconds for a large file, and the disk as much room as the file, twice. @returns why it failed. */
+function rewrite(database: DatabaseSync): string | null {
+  try {
+    database.exec('VACUUM');
+    return null;
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
 }
 
 export const pragma = (database: DatabaseSync, name: string): number =>

@@ -92,3 +92,20 @@ test('questions that nobody waits for any more are not answered, so that a flood
   const asked = post.mock.calls.filter(({ arguments: [message] }) => (message as { kind: string }).kind === 'answer');
   assert.equal(asked.length, 2);
 });
+
+test('a deletion delays no question, and may take longer than one', async (t) => {
+  const { history, clock, views } = kept(t);
+  history.add([domainReport('a.test', { requests: 1 }), domainReport('b.test', { requests: 1 })]);
+  const one = await views('b.test');
+  const post = t.mock.method(Worker.prototype, 'postMessage');
+  const deleted = history.forget('a.test');
+  clock.pass(30_000);
+  const asked = views('b.test');
+  assert.deepEqual(
+    post.mock.calls.map(({ arguments: [message] }) => (message as { kind: string }).kind),
+    ['forget', 'answer'],
+  );
+  assert.equal((await deleted).kind, 'history');
+  assert.equal(await asked, one);
+  assert.equal(await views('a.test'), 0);
+});

@@ -8,6 +8,8 @@ import type { RangeQuery } from './range.ts';
 
 /** How long an answer may take (ms). */
 const ANSWER_MS = 10_000;
+/** How long a deletion may take (ms): 500 MB take some 10 s, as long as it takes to rewrite a file of an earlier version. */
+const FORGET_MS = 60_000;
 /** How long the last counts may take to be saved (ms). */
 const CLOSE_MS = 5_000;
 /** Size of the thread's young generation (MB): more costs memory and gains nothing. */
@@ -46,7 +48,10 @@ export class History {
   private ended = false;
   private readonly stops: readonly (() => void)[];
   private nextId = 1;
-  /** Questions for the thread, which gets one at a time: one that nobody waits for any more costs nothing, and none delays counts. */
+  /**
+   * Questions for the thread, which gets one at a time: one that nobody waits for any more costs nothing, and none delays counts. Deletions,
+   * which take many steps, delay none of them.
+   */
   private readonly questions = new Map<number, Question>();
   private asked: number | null = null;
   private readonly waiting = new Map<number, (answer: HistoryAnswer) => void>();
@@ -83,9 +88,9 @@ export class History {
     return this.request((id) => ({ kind: 'answer', id, host, range, format }));
   }
 
-  /** Removes everything about a host. */
+  /** Removes everything about a host. A deletion that takes too long to wait for goes on. */
   forget(host: string): Promise<HistoryAnswer> {
-    return this.request((id) => ({ kind: 'forget', id, host }));
+    return this.request((id) => ({ kind: 'forget', id, host }), FORGET_MS);
   }
 
   /** Saves the last counts and ends. */
@@ -104,10 +109,10 @@ export class History {
     await thread.terminate();
   }
 
-  private request(message: (id: number) => Question): Promise<HistoryAnswer> {
+  private request(message: (id: number) => Question, limitMs = ANSWER_MS): Promise<HistoryAnswer> {
     const id = this.nextId++;
     return new Promise((resolve) => {
-      const cancel = this.tools.clock.after(ANSWER_MS, () => done({ kind: 'unavailable', reason: 'the history takes too long to answer' }));
+      const cancel = this.tools.clock.after(limitMs, () => done({ kind: 'unavailable', reason: 'the history takes too long to answer' }));
       const done = (answer: HistoryAnswer): void => {
         cancel();
         this.waiting.delete(id);
@@ -116,11 +121,14 @@ export class History {
       };
       this.waiting.set(id, done);
       if (this.failed) done({ kind: 'unavailable', reason: 'the history thread is being restarted' });
-      else {
-        this.questions.set(id, message(id));
-        this.askNext();
-      }
+      else this.ask(message(id));
     });
+  }
+
+  private ask(question: Question): void {
+    if (question.kind === 'forget') return this.post(question);
+    this.questions.set(question.id, question);
+    this.askNext();
   }
 
   private askNext(): void {
@@ -133,7 +141,7 @@ export class History {
   }
 
   private answered(id: number, answer: HistoryAnswer): void {
-    this.asked = null;
+    if (this.asked === id) this.asked = null;
     this.waiting.get(id)?.(answer);
     this.askNext();
   }
@@ -180,7 +188,7 @@ export class History {
     const { queued } = this;
     this.thread = null;
     this.queued = null;
-    if (!queued?.some((message) => 'id' in message)) this.asked = null;
+    if (!queued?.some((message) => 'id' in message && message.id === this.asked)) this.asked = null;
     // It was told to end, and has saved everything.
     if (queued !== null) {
       if (queued.length > 0) {

@@ -11,7 +11,7 @@ import type { Audience, DomainReport } from '../../traffic/protocol.ts';
 import { domainReport, EMPTY_AUDIENCE } from '../../traffic/testing/samples/domain-report.ts';
 import { SpaceSaving } from '../sketches/space-saving.ts';
 import { someHashes } from '../testing/hashes.ts';
-import { HistoryKeeper } from './keeper.ts';
+import { type HistoryAnswer, HistoryKeeper } from './keeper.ts';
 import { parseRange } from './range.ts';
 import { Recent } from './recent.ts';
 import { ALL_HOSTS, DAY, HOUR, type Retention } from './store.ts';
@@ -71,6 +71,14 @@ function ask(keeper: HistoryKeeper, host: string, query: Record<string, string>,
 const sweepAll = (keeper: HistoryKeeper): void => {
   while (keeper.sweep());
 };
+
+/** In all of its steps. */
+function forget(keeper: HistoryKeeper, host: string): HistoryAnswer {
+  const steps = keeper.forget(host);
+  let step = steps.next();
+  while (!step.done) step = steps.next();
+  return step.value;
+}
 
 describe('history', () => {
   it('answers every count of an hour, before and after it was saved and after a restart', () => {
@@ -204,7 +212,7 @@ describe('history', () => {
     sweepAll(keeper);
     assert.equal(since({ step: 'day' }), '2026-01-05T00:00:00.000Z', 'by the day');
     assert.equal(since(), '2026-01-10T00:00:00.000Z', 'by the hour, of which fewer are kept');
-    keeper.forget('a.test');
+    forget(keeper, 'a.test');
     keeper.add([visits('a.test', [1])]);
     assert.equal(since({ step: 'day' }), '2026-01-12T01:00:00.000Z', 'after it was forgotten');
   });
@@ -524,15 +532,43 @@ describe('history', () => {
     keeper.add([visits('a.test', [1]), visits('b.test', [2])]);
     keeper.save();
     keeper.add([visits('a.test', [3])]);
-    assert.equal(keeper.forget('a.test').kind, 'history');
-    assert.equal(keeper.forget('a.test').kind, 'unknown');
+    assert.equal(forget(keeper, 'a.test').kind, 'history');
+    assert.equal(forget(keeper, 'a.test').kind, 'unknown');
     const range = parseRange(new Map(), START);
     assert.ok(range.ok);
     assert.deepEqual(keeper.answer('a.test', range.value, 'json'), { kind: 'unknown' });
     assert.equal(ask(keeper, 'b.test', {}).totals.views, 1);
   });
 
-  it('leaves nothing of a host that it has forgotten in the file', () => {
+  it('forgets a host in steps, between which it saves counts and answers, and goes on after a stop', () => {
+    using setup = new Setup();
+    const keeper = setup.keeper();
+    for (let hour = 0; hour < 450; hour++) {
+      setup.now = START + hour * HOUR;
+      keeper.add([visits('a.test', [1])]);
+      keeper.save();
+    }
+    const query = { from: '2026-01-05', to: '2026-01-30', step: 'day' };
+    const viewsOf = (one: HistoryKeeper, host: string): number => ask(one, host, query, setup.now).totals.views;
+    const steps = keeper.forget('a.test');
+    assert.equal(steps.next().done, false);
+    assert.equal(viewsOf(keeper, 'a.test'), 250);
+    keeper.add([visits('a.test', [2]), visits('b.test', [2])]);
+    keeper.save();
+    assert.equal(viewsOf(keeper, 'b.test'), 1);
+    keeper.close();
+    assert.deepEqual(steps.next(), {
+      done: true,
+      value: { kind: 'unavailable', reason: 'the history was closed before all was deleted' },
+    });
+    const next = setup.keeper();
+    assert.equal(forget(next, 'a.test').kind, 'history');
+    assert.equal(forget(next, 'a.test').kind, 'unknown');
+    assert.equal(viewsOf(next, 'b.test'), 1);
+    assert.deepEqual(setup.messages, []);
+  });
+
+  it('leaves nothing of a host that it has forgotten in the file', (t) => {
     using setup = new Setup();
     const keeper = setup.keeper();
     const rowsOf = (which: string): string[] => {
@@ -562,9 +598,56 @@ describe('history', () => {
       return [...pieces, 'gone.test'].filter((piece) => bytes.includes(piece)).length;
     };
     assert.ok(found() > 20, `${found()} of ${pieces.length}`);
-    keeper.forget('gone.test');
+    const exec = t.mock.method(DatabaseSync.prototype, 'exec');
+    forget(keeper, 'gone.test');
     assert.equal(found(), 0);
+    assert.ok(!exec.mock.calls.some(({ arguments: [sql] }) => sql === 'VACUUM'), 'a file of this version need not be rewritten');
     assert.equal(ask(keeper, 'kept.test', { from: '2026-01-05', to: '2026-01-07' }, setup.now).totals.views, 90);
+  });
+
+  it('rewrites a file of a version that did not overwrite, once, and at the next deletion if the disk is full', (t) => {
+    using setup = new Setup();
+    setup.keeper().close();
+    const names = Array.from({ length: 40 }, (_, nth) => `gone-${nth}.test`);
+    {
+      using earlier = new DatabaseSync(setup.path);
+      earlier.exec("PRAGMA secure_delete = OFF; DELETE FROM marks WHERE name = 'overwritten'");
+      const putHost = earlier.prepare('INSERT INTO hosts (id, name) VALUES (?, ?)');
+      const putHour = earlier.prepare('INSERT OR REPLACE INTO hours (host, at, views, humans, page_views, data) VALUES (?, ?, 1, 1, 1, ?)');
+      for (const [nth, name] of names.entries()) {
+        putHost.run(2 * nth + 1, name);
+        putHost.run(2 * nth + 2, `kept-${nth}.test`);
+      }
+      for (let times = 1; times <= 8; times++)
+        for (let host = 1; host <= 2 * names.length; host++)
+          for (let hour = 0; hour < 3; hour++)
+            putHour.run(
+              host,
+              START + hour * HOUR,
+              Buffer.from(`${host % 2 === 0 ? 'kept' : 'of a patient'} ${'.'.repeat((times * 37 * host) % 300)}`),
+            );
+    }
+    const found = (): number => {
+      const bytes = ['', '-wal'].map((end) => readFileSync(setup.path + end, 'latin1')).join(' ');
+      return bytes.split('of a patient').length - 1;
+    };
+    const { exec: execute } = DatabaseSync.prototype;
+    let isFull = true;
+    const exec = t.mock.method(DatabaseSync.prototype, 'exec', function (this: DatabaseSync, sql: string) {
+      if (sql === 'VACUUM' && isFull) throw new Error('database or disk is full');
+      execute.call(this, sql);
+    });
+    const keeper = setup.keeper();
+    for (const name of names) assert.equal(forget(keeper, name).kind, 'history');
+    assert.ok(found() > 0, 'an earlier version left something');
+    assert.match(setup.messages.join(), /^the history may still contain parts of what an earlier version deleted; the next deletion tries/);
+    assert.equal(keeper.failure, null);
+    isFull = false;
+    forget(keeper, 'gone-0.test');
+    assert.equal(found(), 0);
+    exec.mock.resetCalls();
+    forget(keeper, 'kept-0.test');
+    assert.ok(!exec.mock.calls.some(({ arguments: [sql] }) => sql === 'VACUUM'));
   });
 
   it('answers a series as CSV with a header', () => {

@@ -129,13 +129,24 @@ export class HistoryKeeper {
     }
   }
 
-  forget(host: string): HistoryAnswer {
+  /** Removes everything about a host, a part in each step. Between them, counts are saved and queries answered. */
+  *forget(host: string): Generator<void, HistoryAnswer> {
     const { store } = this;
     if (store === null) return { kind: 'unavailable', reason: this.reason };
     try {
       const known = store.has(host) || this.recent.has(host);
       this.recent.forget(host);
-      store.forget(host);
+      const steps = store.forget(host);
+      let step = steps.next();
+      for (; !step.done; step = steps.next()) {
+        yield;
+        if (this.store !== store) return { kind: 'unavailable', reason: 'the history was closed before all was deleted' };
+      }
+      if (step.value !== null)
+        this.tools.log.warn(
+          { file: this.tools.path, error: step.value },
+          'the history may still contain parts of what an earlier version deleted; the next deletion tries again to overwrite them',
+        );
       return known ? { kind: 'history', text: '' } : { kind: 'unknown' };
     } catch (error) {
       this.failed(error);

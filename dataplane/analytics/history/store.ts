@@ -9,7 +9,7 @@ export const DAY = 24 * HOUR;
 
 /** A day is rolled up when it has been over for this long (ms): counts reach the file 10 s late at most, twice as late at a takeover. */
 const SETTLED_MS = HOUR;
-/** Hosts that are rolled up in one transaction. */
+/** Hosts that are rolled up, or rows of a host that are removed, in one transaction. */
 const STEP = 200;
 
 /** Bytes that a row takes besides its counts, about. */
@@ -116,15 +116,14 @@ export class HistoryStore {
     return first;
   }
 
-  /** Removes everything about a host, also from what the file keeps of deleted rows. What it added to `ALL_HOSTS` stays there. */
-  forget(host: string): void {
-    transaction(this.database, () => {
-      const id = this.statements.idOf.get(host)?.id;
-      if (id === undefined) return;
-      for (const table of ['hours', 'days']) this.database.prepare(`DELETE FROM ${table} WHERE host = ?`).run(Number(id));
-      this.database.prepare('DELETE FROM hosts WHERE id = ?').run(Number(id));
-    });
-    wipe(this.database);
+  /**
+   * Removes everything about a host, also from what the file keeps of deleted rows, a part in each step, like `sweep`. What it added to
+   * `ALL_HOSTS` stays there. @returns why something of what an earlier version deleted may be left; null if nothing is.
+   */
+  *forget(host: string): Generator<void, string | null> {
+    const id = this.statements.idOf.get(host)?.id;
+    if (id !== undefined) yield* this.removeHost(Number(id));
+    return yield* wipe(this.database, this.statements);
   }
 
   /** When old rows were last removed (ms since 1970); 0 if never. */
@@ -144,7 +143,7 @@ export class HistoryStore {
       yield* this.removeOldest(group);
     }
     this.database.exec('DELETE FROM hosts WHERE id NOT IN (SELECT host FROM hours) AND id NOT IN (SELECT host FROM days)');
-    cutBack(this.database);
+    yield* cutBack(this.database);
   }
 
   /** The bytes of the file that are in use. */
@@ -233,6 +232,21 @@ export class HistoryStore {
       remove.run(oldest, ...(group === null ? [] : [group]));
       yield;
     }
+  }
+
+  private *removeHost(id: number): Generator<void> {
+    const tables = ['hours', 'days'];
+    for (const table of tables) {
+      const some = `host = ? AND at IN (SELECT at FROM ${table} WHERE host = ? LIMIT ${STEP})`;
+      const remove = this.database.prepare(`DELETE FROM ${table} WHERE ${some}`);
+      while (remove.run(id, id).changes === STEP) yield;
+    }
+    // Between the steps, some may have been added.
+    transaction(this.database, () => {
+      for (const table of tables) this.database.prepare(`DELETE FROM ${table} WHERE host = ?`).run(id);
+      this.database.prepare('DELETE FROM hosts WHERE id = ?').run(id);
+    });
+    yield;
   }
 
   /** The first hour or day after another one of which a group, or null for any, has a row. */

@@ -2,7 +2,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { systemClock } from '../../../shared/runtime/clock.ts';
 import { releaseMemoryWhenIdle } from '../../../shared/runtime/idle-memory.ts';
 import { logInto } from '../../../shared/runtime/log/log-line.ts';
-import { HistoryKeeper } from './keeper.ts';
+import { type HistoryAnswer, HistoryKeeper } from './keeper.ts';
 import type { FromHistory, HistoryStart, ToHistory } from './messages.ts';
 
 /** The edge of the history thread: messages in, messages out. */
@@ -53,10 +53,18 @@ function handle(message: ToHistory): void {
     case 'answer':
       return post({ kind: 'answer', id: message.id, answer: keeper.answer(message.host, message.range, message.format) });
     case 'forget':
-      return post({ kind: 'answer', id: message.id, answer: keeper.forget(message.host) });
+      return advance(message.id, keeper.forget(message.host));
     case 'close':
       keeper.close();
       report();
       port?.close();
   }
+}
+
+/** Other messages are handled between the steps. */
+function advance(id: number, steps: Iterator<void, HistoryAnswer>): void {
+  const step = steps.next();
+  report();
+  if (step.done) post({ kind: 'answer', id, answer: step.value });
+  else setImmediate(advance, id, steps);
 }

@@ -4,6 +4,7 @@ import type { ServerResponse } from 'node:http';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
 import { type Clock, systemClock } from '../../../shared/runtime/clock.ts';
+import { until } from '../../../shared/runtime/testing/until.ts';
 import type { Snapshot } from '../source.ts';
 import { ANSWER_MS } from './engine/engine.ts';
 import { translate as toRoutes } from './routes/translate.ts';
@@ -133,18 +134,22 @@ for (const [what, respond] of Object.entries(OTHERS))
     assert.equal(snapshots.length, 1);
   });
 
-test('an engine whose proxy says Not Found while it restarts is asked four times a second', async (t) => {
+test('an engine whose proxy says Not Found while it restarts is asked four times a second, for a minute from then', async (t) => {
   const pauses: number[] = [];
+  let passed = 0;
   const noted: Clock = {
     ...systemClock,
+    monotonic: () => systemClock.monotonic() + passed,
     after: (ms, task) => {
       pauses.push(ms);
-      return systemClock.after(ms === 250 ? 0 : ms, task);
+      return systemClock.after(ms < 5_000 && ms !== 1_000 ? 0 : ms, task);
     },
   };
   const { engine, next } = await started(t, noted);
   engine.run(app(1, 'a.example'));
   await next('a.example=healthy');
+  // Since it was listed.
+  passed = 61_000;
   let asked = 0;
   engine.intercept = (_path, response) => {
     response.writeHead(404).end('404 page not found');
@@ -153,4 +158,7 @@ test('an engine whose proxy says Not Found while it restarts is asked four times
   engine.cutStreams();
   while (asked < 20) await wait(5);
   assert.ok(pauses.filter((ms) => ms === 250).length >= 18);
+  passed += 61_000;
+  pauses.length = 0;
+  await until('it to be asked less often', () => pauses.some((ms) => ms > 1_000 && ms < 5_000));
 });

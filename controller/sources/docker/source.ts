@@ -87,7 +87,7 @@ class DockerSource implements Source {
   private pending: { isLoss: boolean } | undefined;
   private cancelSoon: (() => void) | undefined;
   private cancelSilent = (): void => undefined;
-  /** When the engine was last listed (ms, monotonic). */
+  /** When the engine, once listed, was last known to be there (ms, monotonic). */
   private syncedAt = Number.NEGATIVE_INFINITY;
 
   constructor(options: DockerSourceOptions) {
@@ -130,6 +130,8 @@ class DockerSource implements Source {
         if (signal.aborted) break;
         if (!(error instanceof EngineFailure)) throw error;
         if (clock.monotonic() - began >= LASTING_MS) backoff.reset();
+        // It was there until now.
+        if (this.engineState.kind === 'listed') this.syncedAt = clock.monotonic();
         this.failed(error);
         // Each attempt that is forbidden, or that a web server answers, may be a line in a log.
         const isOther = error.isNoEngine && clock.monotonic() - this.syncedAt > RETURNS_WITHIN_MS;

@@ -107,7 +107,7 @@ function maintenanceGuards(part: RouteSpec | HandleSpec, handle: HandleSpec | nu
   const { maintenance: spec } = part;
   if (spec?.on !== true) return [];
   if (handle !== null) return [{ match: spec.match }];
-  const hasExempt = 'handles' in part && part.handles.some(({ maintenance: own }) => own != null);
+  const hasExempt = 'handles' in part && part.handles.some(({ maintenance: own }) => own != null && (!own.on || own.match !== undefined));
   return [...(spec.match === undefined ? [] : [{ match: spec.match }]), ...(hasExempt ? [{}] : [])];
 }
 

@@ -30,8 +30,8 @@ const MAX_UNKNOWN = 500;
 const PAUSE = 50_000;
 
 /** Characters that can't be part of a JSON string unescaped, or may belong to a URL with a query or a user. */
-const SPECIAL = /[^ !$%'->A-[\]-~\r\n]/g;
-const URL_PART = /[?#&@]/;
+const SPECIAL = /[^ !$'->A-[\]-~\r\n]/g;
+const URL_PART = /[?#&@%]/;
 
 /**
  * Renders field sections of one kind, and remembers them: clients and upstreams repeat theirs from message to message. Where they don't,

@@ -12,12 +12,14 @@ const known = new Map<string, boolean>();
 const MAX_KNOWN = 2_000;
 const LONGEST_KNOWN = 64;
 
+/** The same in such a URL. What comes before the first slash after `://` is short. */
+const USER_WITHIN = /(%(?:25){0,3}3a(?:%(?:25){0,3}2f){2})(?:(?!%(?:25){0,3}(?:2f|3f|23|40))[^\s/?#&;@]){1,512}(?=%(?:25){0,3}40)/gi;
 const USER = /(:\/\/|^\/\/)[^/?#@\s]*@/g;
 /**
  * The name of a parameter in a URL that is itself the value of one, and so percent-encoded, once or repeatedly. It is limited, so one pass is
  * enough.
  */
-const WITHIN = /(?<=%(?:25){0,3}(?:3f|26|3b|23))([\w.[\]-]{1,64})%((?:25){0,3})3d/gi;
+const WITHIN = /(?<=%(?:25){0,3}(?:3f|26|3b|23))((?:[\w.[\]-]|%(?:25){0,3}(?:5b|5d)){1,64})%((?:25){0,3})3d/gi;
 /** What ends its value, by how often its `=` is encoded: separators that are encoded once more belong to the value. */
 const ENDS: readonly RegExp[] = [0, 1, 2, 3].map((more) => new RegExp(`[&;#?]|%(?:25){0,${more}}(?:26|3b|23)`, 'gi'));
 const [QUESTION, AND, SEMICOLON, HASH, EQUALS] = [0x3f, 0x26, 0x3b, 0x23, 0x3d];
@@ -46,6 +48,10 @@ export function redactedUrl(url: string): string {
 /** As after a login: `/login?next=https%3A%2F%2Fshop.example%2F%3Ftoken%3Dx`. */
 function redactedWithin(text: string): string {
   if (!text.includes('%')) return text;
+  return parametersRedacted(text.replace(USER_WITHIN, (_, before: string) => `${before}${REDACTED}`));
+}
+
+function parametersRedacted(text: string): string {
   let kept = '';
   let from = 0;
   for (const { 0: whole, 1: name = '', 2: encoded = '', index } of text.matchAll(WITHIN)) {

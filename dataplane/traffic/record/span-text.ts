@@ -80,7 +80,7 @@ function ofRequest(x: Exchange): Details {
   const attributes =
     methodIn(x.method) +
     text('url.scheme', x.secure ? 'https' : 'http') +
-    sent('url.path', question < 0 ? x.target : x.target.slice(0, question)) +
+    sent('url.path', redactedUrl(question < 0 ? x.target : x.target.slice(0, question))) +
     (question < 0 ? '' : sent('url.query', redactedUrl(x.target.slice(question)).slice(1))) +
     sent('server.address', x.host) +
     (port === undefined ? '' : number('server.port', port)) +

@@ -161,6 +161,9 @@ test('a path that upstreams may read as one outside of a block that is exempt fr
     ['/hooks/a%2Fb', 200],
     ['/hooks/..;/pay', 400],
     ['/hooks/..%2Fpay', 400],
+    ['//hooks/pay', 400],
+    ['//hooks/hooks/a', 200],
+    ['//pay', 503],
     ['/pay', 503],
   ] as const)
     assert.match((await proxy.request(get(path))).line, new RegExp(` ${status} `), path);

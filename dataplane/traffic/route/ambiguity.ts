@@ -29,6 +29,8 @@ type Questions = {
     readonly guards: readonly Question[];
     /** Whether it has a guard of its own, of any kind. */
     readonly guarded: boolean;
+    /** Whether it is exempt from what keeps out all requests of its site. */
+    readonly exempt: boolean;
     /** The prefix that is taken off the path; empty for none. */
     readonly strip: string;
   }[];
@@ -90,12 +92,15 @@ function isAmbiguous({ blocks, site }: Questions, readings: Readings, x: Exchang
 function mayMatchGuard({ blocks, site }: Questions, behind: Readings, x: Exchange): boolean {
   const may = (question: Question): boolean => question(behind, x) !== 'none';
   if (site.some(may)) return true;
-  for (const { matches, guards, guarded } of blocks) {
-    const verdict = matches(behind, x);
-    if (verdict !== 'none' && (guarded || guards.some(may))) return true;
+  const own = blocks.find(({ matches }) => matches.holds(x));
+  // What it is exempt from applies everywhere else.
+  const escapes = own?.exempt === true;
+  for (const block of blocks) {
+    const verdict = block.matches(behind, x);
+    if (verdict !== 'none' && (block.guarded || block.guards.some(may) || (escapes && block !== own))) return true;
     if (verdict === 'all') return false;
   }
-  return false;
+  return escapes;
 }
 
 /**
@@ -148,6 +153,7 @@ function compileQuestions(route: RouteSpec, folds: boolean): Questions {
       matches: questionOf(handle.path, handle.match, folds),
       guards: questionsOf(handle, handle),
       guarded: guardsOf(handle, handle).length > 0,
+      exempt: route.maintenance?.on === true && handle.maintenance != null,
       strip: handle.strip_prefix && handle.path !== null ? compilePattern(handle.path, folds).prefix : '',
     })),
   };

@@ -41,6 +41,8 @@ test('a guard below an open path causes a warning that says what to write', () =
     `redir /admin /admin/ 308\nhandle /admin/* {\n ${USERS}\n }`,
     `handle /admin/* {\n ${USERS}\n }\nhandle /admin {\n respond 404\n }`,
     `handle /admin/* {\n ${USERS}\n }\nhandle /admin {\n header X-A b\n }`,
+    `@m {\n path /admin\n header X-Kind hook\n}\nhandle @m {\n header X-A b\n }\nhandle /admin {\n ${USERS}\n }\nhandle /admin/* {\n ${USERS}\n }`,
+    `@m {\n path /admin\n header X-Kind hook\n}\nhandle @m {\n header X-A b\n }\nhandle /admin/* {\n ${USERS}\n }\nhandle /admin {\n header X-A b\n }`,
     `handle /admin* {\n ${USERS}\n }`,
     `${USERS}\nhandle /admin/* {\n rate_limit 1/s\n }`,
     '@a path /admin /admin/*\nrespond @a 403',

@@ -75,6 +75,9 @@ const isGuarded = (draft: SiteDraft): boolean => {
 const isAboutPathsOnly = ({ name: _, path: __, ...others }: Condition): boolean =>
   Object.values(others).every((value) => value === undefined);
 
+/** Whether a block is guarded, or sends requests elsewhere. */
+const isRestricted = (draft: SiteDraft): boolean => isGuarded(draft) || (draft.members.redirects ?? []).length > 0;
+
 /** Whether a path is handled by an unrestricted block. A site may have thousands of blocks, and guard each. */
 function openPaths(site: SiteDraft, sourceWords: SourceWords): (path: string) => boolean {
   const { redirects = [], upstreams = [], respond, file_server: files } = site.members;
@@ -83,14 +86,16 @@ function openPaths(site: SiteDraft, sourceWords: SourceWords): (path: string) =>
   for (const spec of redirects) if (!spec.match) answered.add(spec.from, true);
   for (const pattern of ofDirectives(site, sourceWords).flatMap(({ paths }) => paths)) answered.add(pattern, true);
   const blocks = new FirstCovering<{ readonly pattern: string | null; readonly draft: SiteDraft }>();
-  for (const { path, match, draft } of site.handles)
-    for (const pattern of match === null ? [path] : (match.path ?? []))
-      blocks.add(pattern, { pattern: match === null || isAboutPathsOnly(match) ? pattern : null, draft });
+  for (const { path, match, draft } of site.handles) {
+    // What is left of these requests is handled by a later block, or by the site.
+    if (match !== null && !isAboutPathsOnly(match) && !isRestricted(draft)) continue;
+    for (const pattern of match === null ? [path] : (match.path ?? [])) blocks.add(pattern, { pattern, draft });
+  }
   return (path) => {
     if (answered.find(path) === true) return false;
     const block = blocks.find(path);
     // A block for just this path says that it is meant to be open.
-    if (block !== undefined) return block.pattern !== path && !isGuarded(block.draft) && (block.draft.members.redirects ?? []).length === 0;
+    if (block !== undefined) return block.pattern !== path && !isRestricted(block.draft);
     return upstreams.length > 0 || files != null || (respond != null && !isRefusal(respond));
   };
 }

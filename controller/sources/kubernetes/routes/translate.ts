@@ -104,11 +104,16 @@ const NO_HTTPS = { kind: 'off' } as const;
 function oldestOf(requests: readonly Request[], snapshot: ClusterSnapshot, listeners: readonly BoundListener[]): Map<string, OtherOwner> {
   const covering = new CoveringCertificates(requests, snapshot.secrets, listeners);
   const oldest = new Map<string, OtherOwner & { readonly https: Map<string, boolean> }>();
+  const taken = new Set<string>();
   for (const { claims, owner, isRefused } of requests)
-    for (const { host, https } of isRefused ? [] : claims) {
+    for (const { host, path, https } of isRefused ? [] : claims) {
+      const key = path.kind === 'default' ? host : `${host} ${path.kind} ${path.path}`;
+      // As in `HostClaims.securing`.
+      const isSecuring = https.kind !== 'off' && (owner.kind === 'ingress' || !taken.has(key));
+      taken.add(key);
       const one = oldest.get(host) ?? { meta: owner.meta, https: new Map(), covering: covering.of(host, owner.meta.namespace) };
       const { namespace } = owner.meta;
-      one.https.set(namespace, one.https.get(namespace) === true || https.kind !== 'off' || covering.isCovered(host, namespace));
+      one.https.set(namespace, one.https.get(namespace) === true || isSecuring || covering.isCovered(host, namespace));
       oldest.set(host, one);
     }
   return oldest;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { HeldBody } from './held-body.ts';
+import { HeldBody, withoutRest } from './held-body.ts';
 
 test('a body that arrives in one-byte pieces is kept in one buffer, in the end of its size', () => {
   const held = new HeldBody(65_536);
@@ -14,6 +14,14 @@ test('a body that arrives in one-byte pieces is kept in one buffer, in the end o
   assert.equal(held.whole.toString('latin1') === text, true);
   assert.ok(rooms.size <= 8, `${rooms.size} buffers`);
   assert.ok(held.whole.buffer.byteLength <= 65_536);
+});
+
+test('a piece keeps nothing of what was read with it, unless it is most of that', () => {
+  const read = Buffer.allocUnsafeSlow(65_536).fill('x');
+  const small = withoutRest(read.subarray(10, 1_034));
+  assert.notEqual(small.buffer, read.buffer);
+  assert.deepEqual(small, read.subarray(10, 1_034));
+  assert.equal(withoutRest(read.subarray(0, 40_000)).buffer, read.buffer);
 });
 
 test('a body in one piece is not copied', () => {

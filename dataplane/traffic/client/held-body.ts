@@ -2,6 +2,9 @@ const NOTHING = Buffer.alloc(0);
 /** As much is taken for the pieces of a longer body (bytes), and then twice as much each time: what was announced may never come. */
 const MIN_ROOM = 1_024;
 
+/** A piece without what else was read with it, which would be kept with it and doesn't count as held. */
+export const withoutRest = (piece: Buffer): Buffer => (piece.length * 2 < piece.buffer.byteLength ? Buffer.from(piece) : piece);
+
 /** A small body that is buffered whole. Its pieces are merged: kept one by one, each would cost about a hundred bytes of overhead. */
 export class HeldBody {
   private readonly length: number;

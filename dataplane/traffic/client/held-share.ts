@@ -7,8 +7,9 @@ const PART = 8;
 /** At least this much (bytes). */
 const LEAST = 8_388_608;
 
-/** Of one HTTP/2 connection, which may announce many bodies at no cost (bytes). */
-const OF_CONNECTION = 1_048_576;
+/** One HTTP/2 connection may announce many bodies at no cost. It has at most this part, but at least so much (bytes). */
+const CONNECTION_PART = 16;
+const LEAST_OF_CONNECTION = 1_048_576;
 
 let total = 0;
 
@@ -32,7 +33,9 @@ export class HeldShare {
   reserve(bytes: number): boolean {
     this.release();
     const { connection } = this;
-    if (total + bytes > withinMemory(MOST, PART, LEAST) || (connection !== null && connection.held + bytes > OF_CONNECTION)) return false;
+    const most = withinMemory(MOST, PART, LEAST);
+    if (total + bytes > most) return false;
+    if (connection !== null && connection.held + bytes > Math.max(LEAST_OF_CONNECTION, most / CONNECTION_PART)) return false;
     this.count(bytes);
     return true;
   }

@@ -9,7 +9,7 @@ import { isGrpc, isServedGrpc } from '../../exchange/grpc.ts';
 import { resumeAnswer } from '../../exchange/relay.ts';
 import { endBody, hasToWait, passBody } from '../../exchange/request-body.ts';
 import { BodyPace, TOO_SLOW } from '../body-pace.ts';
-import { HeldBody } from '../held-body.ts';
+import { HeldBody, withoutRest } from '../held-body.ts';
 import { type ConnectionShare, HeldShare } from '../held-share.ts';
 import { Drain } from './drain.ts';
 import { Progress } from './progress.ts';
@@ -142,7 +142,7 @@ export class ClientStream implements Downstream, StreamReceiver {
     const { x, held, duplex } = this;
     const bytes = to - from;
     if (duplex !== null) duplex.receive(buffer.subarray(from, to));
-    else if (held !== null) held.add(buffer.subarray(from, to));
+    else if (held !== null) held.add(withoutRest(buffer.subarray(from, to)));
     else if (x === null) {
       if (this.drain?.discard(bytes) === false) this.stream.pause();
     } else if (this.waits) return false;

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
+import { setThreadMemory } from '../../../../shared/runtime/thread-memory.ts';
 import { FLAG, FRAME, Frames, head, INITIAL_WINDOW } from '../../testing/http2/frames.ts';
 import { eventually, ProxyFixture, whenRead } from '../../testing/proxy/test-proxy.ts';
 import { ok, UpstreamFixture } from '../../testing/test-upstream.ts';
@@ -117,7 +118,9 @@ test('while too many bodies are held, others are passed on as they arrive', asyn
   await client.until('the response', () => client.status(1) === 200);
 });
 
-test('the bodies that one connection announces are held up to a limit, and others are passed on as they arrive', async () => {
+test('the bodies that one connection announces are held up to a limit, and others are passed on as they arrive', async (t) => {
+  setThreadMemory(134_217_728);
+  t.after(() => setThreadMemory(Number.POSITIVE_INFINITY));
   using upstream = await UpstreamFixture.start();
   using proxy = await ProxyFixture.before(upstream);
   using client = (await Frames.plain(proxy.port)).greet();

@@ -199,10 +199,12 @@ export class Incoming implements FrameSink {
     if (!ends && this.needsRoom(stream, block.method)) this.widen();
   }
 
-  /** A small body fits into the window as it is, and a tunnel lasts long, but must not hold up other streams. */
+  /** A few small bodies fit into the window as it is, and a tunnel lasts long, but neither must hold up other streams. */
   private needsRoom(stream: Http2Stream, method: string | null): boolean {
-    if (method === 'CONNECT') return this.session.streams.size > 1;
-    return stream.expected < 0 || stream.expected > SMALL_BODY;
+    const { streams, window } = this.session;
+    if (method === 'CONNECT') return streams.size > 1;
+    const { expected } = stream;
+    return expected < 0 || expected > SMALL_BODY || (expected > 0 && (window.unread > 0 || expected * streams.size > 2 * SMALL_BODY));
   }
 
   /** Connections without uploads need no large window. */

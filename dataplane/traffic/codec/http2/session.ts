@@ -63,7 +63,7 @@ export class Http2Session implements StreamSession {
   constructor(owner: SessionOwner, limits: SessionLimits) {
     this.owner = owner;
     this.limits = limits;
-    this.window = new ReceiveWindow(limits.isServer ? DEFAULT_WINDOW : limits.connectionWindow, limits.maxConnectionWindow);
+    this.window = new ReceiveWindow(limits.isServer ? DEFAULT_WINDOW : limits.connectionWindow, limits.maxConnectionWindow, true);
     this.sender = new Sender((parts) => owner.write(parts));
     this.resets = new Resets(this.sender.output, !limits.isServer);
     this.incoming = new Incoming(this, owner);

@@ -230,7 +230,7 @@ test('a small body leaves the window of its connection as it is', async (t) => {
 });
 
 test('what is kept of a stream does not hold up others in the same window', () => {
-  const window = new ReceiveWindow(65_535, 65_535);
+  const window = new ReceiveWindow(65_535, 65_535, true);
   // 40,000 bytes stay unread; the rest is enough for others, however much they send.
   window.receive(40_000);
   let left = 25_535;
@@ -241,6 +241,39 @@ test('what is kept of a stream does not hold up others in the same window', () =
     passed += bytes;
     left += window.consume(bytes) - bytes;
   }
+});
+
+test('a window that is used up grows, although what was kept is passed on piece by piece', () => {
+  const window = new ReceiveWindow(262_144, MB);
+  window.receive(262_144);
+  assert.equal(window.consume(65_536), 0);
+  assert.equal(window.consume(65_536), 131_072 + 262_144);
+  window.release();
+});
+
+test('small bodies widen the window once they could fill it, or beside a tunnel of which much is unread', async (t) => {
+  const post = (side: Side, stream: number, length: number): void => {
+    side.length = length;
+    side.session.receive(frame(FRAME.headers, FLAG.endHeaders, stream, block(head([':method', 'POST']))));
+  };
+  const many = new Side(true, t);
+  for (let stream = 1; stream < 7; stream += 2) post(many, stream, 10_000);
+  await turns();
+  assert.equal(many.opened, 0);
+  post(many, 7, 10_000);
+  await turns();
+  assert.equal(many.opened, MB - 65_535);
+  const beside = new Side(true, t);
+  const connect = head([':method', 'CONNECT'], [':protocol', 'websocket']);
+  beside.session.receive(
+    Buffer.concat([frame(FRAME.headers, FLAG.endHeaders, 1, block(connect)), frame(FRAME.data, 0, 1, Buffer.alloc(16_000))]),
+  );
+  beside.session.receive(frame(FRAME.data, 0, 1, Buffer.alloc(16_000)));
+  await turns();
+  assert.equal(beside.opened, 0);
+  post(beside, 3, 5_000);
+  await turns();
+  assert.equal(beside.opened, MB - 65_535);
 });
 
 test('no window grows while much waits for targets', (t) => {

@@ -23,14 +23,19 @@ export class ReceiveWindow {
   private left: number;
   /** Consumed, and not announced yet. */
   private consumed = 0;
+  /** Consumed since it was last decided whether it grows, and the least that was left meanwhile. */
+  private passed = 0;
+  private least = Number.POSITIVE_INFINITY;
+  private readonly isShared: boolean;
   private size: number;
   private readonly maxSize: number;
   private grown = 0;
   private widened = 0;
   private released = false;
 
-  /** Begins with `size` bytes, and grows to `maxSize`. */
-  constructor(size: number, maxSize: number) {
+  /** Begins with `size` bytes, and grows to `maxSize`. `isShared`: by the streams of a connection. */
+  constructor(size: number, maxSize: number, isShared = false) {
+    this.isShared = isShared;
     this.left = size;
     this.size = size;
     this.maxSize = maxSize;
@@ -50,11 +55,17 @@ export class ReceiveWindow {
   /** Bytes have been passed on, so their room is free. @returns by how much to open the window now; 0 if later. */
   consume(bytes: number): number {
     this.consumed += bytes;
-    // What is kept of some streams must not hold up others: as much is free as the peer may still send.
-    if (this.consumed < this.left) return 0;
-    // Half of it has been consumed, and the peer has already used most of the rest: it is waiting for us.
-    if (this.consumed * 2 >= this.size && this.left * 4 < this.size) this.grow();
-    return this.open();
+    this.passed += bytes;
+    this.least = Math.min(this.least, this.left);
+    if (this.passed * 2 >= this.size) {
+      // Half of it has been consumed, and the peer had already used most of the rest: it is waiting for us.
+      if (this.least * 4 < this.size) this.grow();
+      this.passed = 0;
+      this.least = Number.POSITIVE_INFINITY;
+    }
+    // What is kept of some streams must not hold up others: then as much is free as the peer may still send.
+    const isDue = this.consumed * 2 >= this.size || (this.isShared && this.consumed >= this.left);
+    return isDue ? this.open() : 0;
   }
 
   /** Returns the consumed bytes to the window. @returns how many. */

@@ -123,6 +123,28 @@ test('an Ingress without a path decides about HTTPS only if none with a path doe
   assert.deepEqual(await beside({ old: ['pair', '/', off], young: ['pair', '/c'] }), own);
 });
 
+test('a host keeps the certificate of a Gateway beside a younger Service of its namespace that gets none of its paths', async () => {
+  const { secret, service, slice } = await secured('shop', 'shop.example', ['shop.example']);
+  const listener = { name: 'https', protocol: 'HTTPS', port: 443, hostname: 'shop.example', tls: { certificateRefs: [{ name: 'pair' }] } };
+  const later = { creationTimestamp: '2026-02-01T00:00:00Z' };
+  const annotated = serviceOf('shop/late', '10.0.0.2', { 'sluice.domain': 'shop.example', 'sluice.port': '80' });
+  const served = (late: readonly (typeof annotated)[]) => {
+    const { routes, certificates } = translate(
+      clusterOf({
+        ingresses: [ingressOf('shop/plain', 'shop.example', 'app')],
+        services: [service, ...late.map((one) => one.service)],
+        slices: [slice, ...late.map((one) => one.slice)],
+        gatewayClasses: [{ name: '/sluice', spec: { controllerName: GATEWAY_CONTROLLER } }],
+        gateways: [{ name: 'infra/g', metadata: later, spec: { gatewayClassName: 'sluice', listeners: [listener] } }],
+        secrets: [{ ...secret, name: 'infra/pair' }],
+      }),
+    );
+    return [routes.map(({ https }) => https), certificates.flatMap(({ domains }) => domains)];
+  };
+  assert.deepEqual(served([]), [['provided'], ['shop.example']]);
+  assert.deepEqual(served([annotated]), served([]));
+});
+
 test('a certificate for every host is not presented for hosts that have one of their own', async () => {
   const any = await secured('shop', null, ['shop.example', '*.shop.example']);
   const { secret, ingress, ...shop } = await secured('shop', 'shop.example', ['shop.example']);

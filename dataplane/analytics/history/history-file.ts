@@ -1,3 +1,5 @@
+import { statfsSync, statSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { makePrivateFile } from '../../../shared/runtime/private-file.ts';
 import { prepareStatements, type Statements } from './statements.ts';
@@ -6,6 +8,9 @@ import { prepareStatements, type Statements } from './statements.ts';
 const BUSY_MS = 5_000;
 /** The write-ahead log is cut back to this size (bytes) after a checkpoint. */
 const LOG_LIMIT = 4_194_304;
+
+/** A rewrite needs a copy of the file, which is then written to the write-ahead log, and some room for counts meanwhile. */
+const REWRITE_ROOM = 2.2;
 
 /** Pages that are given back to the disk in one step. */
 const STEP_PAGES = 500;
@@ -97,10 +102,14 @@ export function* cutBack(database: DatabaseSync): Generator<void> {
  * Leaves nothing of what was deleted in the write-ahead log, either, whose pages would stay there until others take their place. If another
  * process of a takeover is reading, they do. @returns why something may be left of what an earlier version deleted; null if nothing is.
  */
-export function* wipe(database: DatabaseSync, { mark, putMark }: Pick<Statements, 'mark' | 'putMark'>): Generator<void, string | null> {
+export function* wipe(
+  database: DatabaseSync,
+  path: string,
+  { mark, putMark }: Pick<Statements, 'mark' | 'putMark'>,
+): Generator<void, string | null> {
   let left: string | null = null;
   if (mark.get(OVERWRITTEN) === undefined) {
-    left = rewrite(database);
+    left = rewrite(database, path);
     if (left === null) putMark.run(OVERWRITTEN, 1);
   }
   yield* cutBack(database);
@@ -109,8 +118,14 @@ export function* wipe(database: DatabaseSync, { mark, putMark }: Pick<Statements
 }
 
 /** This takes the thread some seconds for a large file, and the disk as much room as the file, twice. @returns why it failed. */
-function rewrite(database: DatabaseSync): string | null {
+function rewrite(database: DatabaseSync, path: string): string | null {
+  const folder = dirname(path);
   try {
+    // Else it would fill the disk before it fails, at each deletion.
+    const { bavail, bsize } = statfsSync(folder);
+    if (bavail * bsize < REWRITE_ROOM * statSync(path).size) return 'there is too little space to rewrite it';
+    // Read-only containers have no other folder for the copy.
+    database.exec(`PRAGMA temp_store_directory = '${folder.replaceAll("'", "''")}'`);
     database.exec('VACUUM');
     return null;
   } catch (error) {

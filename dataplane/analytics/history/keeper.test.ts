@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import fs, { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { DatabaseSync, StatementSync } from 'node:sqlite';
 import { describe, it } from 'node:test';
 import { type Clock, systemClock } from '../../../shared/runtime/clock.ts';
@@ -605,7 +606,7 @@ describe('history', () => {
     assert.equal(ask(keeper, 'kept.test', { from: '2026-01-05', to: '2026-01-07' }, setup.now).totals.views, 90);
   });
 
-  it('rewrites a file of a version that did not overwrite, once, and at the next deletion if the disk is full', (t) => {
+  it('rewrites a file of a version that did not overwrite, beside it and once, and at the next deletion if there is too little space', (t) => {
     using setup = new Setup();
     setup.keeper().close();
     const names = Array.from({ length: 40 }, (_, nth) => `gone-${nth}.test`);
@@ -634,20 +635,34 @@ describe('history', () => {
     const { exec: execute } = DatabaseSync.prototype;
     let isFull = true;
     const exec = t.mock.method(DatabaseSync.prototype, 'exec', function (this: DatabaseSync, sql: string) {
-      if (sql === 'VACUUM' && isFull) throw new Error('database or disk is full');
+      if (sql === 'VACUUM') {
+        // The only folder of a read-only container that can be written.
+        assert.deepEqual(this.prepare('PRAGMA temp_store_directory').all().flatMap(Object.values), [dirname(setup.path)]);
+        if (isFull) throw new Error('database or disk is full');
+      }
       execute.call(this, sql);
     });
+    const isRewritten = (): boolean => exec.mock.calls.some(({ arguments: [sql] }) => sql === 'VACUUM');
     const keeper = setup.keeper();
     for (const name of names) assert.equal(forget(keeper, name).kind, 'history');
     assert.ok(found() > 0, 'an earlier version left something');
     assert.match(setup.messages.join(), /^the history may still contain parts of what an earlier version deleted; the next deletion tries/);
     assert.equal(keeper.failure, null);
     isFull = false;
+    exec.mock.resetCalls();
+    const room = t.mock.method(fs, 'statfsSync', () => ({ bavail: (2 * statSync(setup.path).size) / 1_024, bsize: 1_024 }));
+    t.after(syncBuiltinESMExports);
+    syncBuiltinESMExports();
     forget(keeper, 'gone-0.test');
+    assert.equal(isRewritten(), false, 'it would fill the disk, and fail then');
+    room.mock.restore();
+    syncBuiltinESMExports();
+    forget(keeper, 'gone-0.test');
+    assert.equal(isRewritten(), true);
     assert.equal(found(), 0);
     exec.mock.resetCalls();
     forget(keeper, 'kept-0.test');
-    assert.ok(!exec.mock.calls.some(({ arguments: [sql] }) => sql === 'VACUUM'));
+    assert.equal(isRewritten(), false);
   });
 
   it('answers a series as CSV with a header', () => {

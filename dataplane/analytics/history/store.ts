@@ -39,6 +39,7 @@ export const ALL_HOSTS = '';
  * processes may add to the same hour during a takeover.
  */
 export class HistoryStore {
+  private readonly path: string;
   private readonly database: DatabaseSync;
   private readonly retention: Retention;
   private readonly statements: Statements;
@@ -47,6 +48,7 @@ export class HistoryStore {
 
   /** @throws the database's error if the file can't be opened or is not a history file. */
   constructor(path: string, retention: Retention) {
+    this.path = path;
     this.retention = retention;
     ({ database: this.database, statements: this.statements } = openHistory(path));
   }
@@ -123,7 +125,7 @@ export class HistoryStore {
   *forget(host: string): Generator<void, string | null> {
     const id = this.statements.idOf.get(host)?.id;
     if (id !== undefined) yield* this.removeHost(Number(id));
-    return yield* wipe(this.database, this.statements);
+    return yield* wipe(this.database, this.path, this.statements);
   }
 
   /** When old rows were last removed (ms since 1970); 0 if never. */

@@ -11,7 +11,8 @@ import { deltaOf } from './claims/delta.ts';
 import { type Judgement, judge, refusal, repeats, unchanged } from './claims/judge.ts';
 import { LazyOwnedRoute } from './claims/lazy-owned-route.ts';
 import { Confirmations } from './controllers/confirmations.ts';
-import { type ControllerRecord, forSuccessor, lastFrame, recordAfter, rewrittenController, unsettled } from './controllers/controllers.ts';
+import { type ControllerRecord, lastFrame, recordAfter, rewrittenController, unsettled } from './controllers/controllers.ts';
+import { forSuccessor, isNeeded } from './controllers/for-successor.ts';
 import { type RefusedRoute, ReportedConditions } from './controllers/reported-conditions.ts';
 import { ReportedProblems } from './controllers/reported-problems.ts';
 import { Lending } from './disk/lending.ts';
@@ -280,7 +281,10 @@ export class LiveTable {
       await this.saved.check(this.whole);
       if (this.saved.isIncomplete)
         throw new UnsavedError('the saved table was removed, and there is no space or permission to save it again');
-      await this.saveControllers(forSuccessor(this.known, this.claims, staying));
+      const records = forSuccessor(this.known, this.claims, staying);
+      await this.saveControllers(records).catch((error: unknown) => {
+        if (records.some((record) => isNeeded(record, this.known.get(record.id)))) throw error;
+      });
     });
   }
 

@@ -1,7 +1,6 @@
 import * as z from 'zod';
 import { revisionSchema } from '../../../shared/wire/apply.ts';
 import type { Frame } from '../table.ts';
-import type { UnconfirmedSource } from '../unconfirmed/unconfirmed.ts';
 import { confirmationSchema } from './confirmation.ts';
 import type { Confirmations } from './confirmations.ts';
 
@@ -26,30 +25,6 @@ export const controllerSchema = z.object({
 });
 
 export type ControllerRecord = Readonly<z.output<typeof controllerSchema>>;
-
-/** The targets that wait for their controllers. */
-type Waiting = {
-  unconfirmedSources(): readonly UnconfirmedSource[];
-  /** By controller and `lostName`. */
-  lostTargets(): ReadonlyMap<string, ReadonlySet<string>>;
-};
-
-/** Corrected records of the controllers about which what a successor must know has changed. `staying`: those whose streams stay open. */
-export function forSuccessor(
-  controllers: ReadonlyMap<string, ControllerRecord>,
-  waiting: Waiting,
-  staying: ReadonlySet<string>,
-): ControllerRecord[] {
-  const unconfirmed = waiting.unconfirmedSources();
-  const lost = waiting.lostTargets();
-  const all = [...controllers.values()].map((record) => ({
-    ...record,
-    doubted: unconfirmed.filter(({ controller }) => controller === record.id).map(({ source }) => source),
-    lost: [...(lost.get(record.id) ?? [])],
-    stays: staying.has(record.id),
-  }));
-  return all.filter((record) => JSON.stringify(record) !== JSON.stringify(controllers.get(record.id)));
-}
 
 /** The record once a frame has been applied. `now` in ms since 1970. */
 export function recordAfter(

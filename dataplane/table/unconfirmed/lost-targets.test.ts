@@ -3,6 +3,8 @@ import { test } from 'node:test';
 import type { RouteInput, RouteSpec } from '../../../shared/route.ts';
 import { ManualClock } from '../../../shared/runtime/testing/manual-clock.ts';
 import { memoryLog } from '../../../shared/runtime/testing/memory-log.ts';
+import { Store } from '../disk/store.ts';
+import { UnsavedError } from '../table.ts';
 import { frameOf, routeOf, TemporaryTable } from '../testing/temporary-table.ts';
 import { LostTargets } from './lost-targets.ts';
 
@@ -274,6 +276,25 @@ test('what was lost and confirmed before a takeover that failed is in use after 
   assert.deepEqual(world.targets('a.test'), [IN]);
   await world.takeOver();
   assert.deepEqual(world.targets('a.test'), [IN]);
+});
+
+test('a full disk prevents a takeover only if the successor would use what is lost', async (t) => {
+  using world = await World.start(container('a.test'));
+  const { table } = world.fixture;
+  const release = async (): Promise<void> => {
+    const { mock: full } = t.mock.method(Store.prototype, 'save', () => Promise.reject(new UnsavedError('the disk is full')));
+    await table.release(world.lost.stayingOnes()).finally(() => full.restore());
+    table.reclaim();
+  };
+  await release();
+  world.lost.controller('c', false);
+  await world.lose('10.0.0.1:80', 'container 1');
+  await assert.rejects(release(), /the disk is full/);
+  await table.release();
+  table.reclaim();
+  await release();
+  await world.takeOver();
+  assert.deepEqual(world.targets('a.test'), [OUT]);
 });
 
 test('after a takeover, a controller that had been there is away until it has listed its containers', async () => {

@@ -103,20 +103,20 @@ test('retries an unreachable data plane at least every second, however long it t
   await running;
 });
 
-test('of two addresses of one data plane, the first is used, and the second once the first has another one', async (t) => {
+/** A pusher for the first or second one of two addresses of the data plane `one`. The other one has been reached. */
+async function oneOfTwo(t: TestContext, which: 0 | 1) {
   const dataplane = new FakeDataplane();
   const address = await dataplane.listen();
   assert.equal(address.kind, 'tcp');
   const addresses = [address, { ...address, host: 'localhost' }] as const;
-  const names = addresses.map(formatAdminAddress);
-  const reached = new Reached(names);
-  const [first = '', second = ''] = names;
-  reached.at(first, 'one');
+  const [first, second] = addresses.map(formatAdminAddress) as [string, string];
+  const reached = new Reached([first, second]);
+  reached.at(which === 0 ? second : first, 'one');
   const clock = new ManualClock();
   const stopping = new AbortController();
   const events: PushEvent[] = [];
   const pusher = new Pusher({
-    address: addresses[1],
+    address: addresses[which],
     token: undefined,
     identity: { controller: 'controller', epoch: 7, reload: true },
     clock,
@@ -133,17 +133,71 @@ test('of two addresses of one data plane, the first is used, and the second once
     await running;
     await dataplane.close();
   });
+  const isApplied = (): boolean => events.some(({ kind }) => kind === 'applied');
+  return { dataplane, first, second, reached, clock, events, isApplied };
+}
+
+test('of two addresses of one data plane, the first is used, and the second once the first has another one', async (t) => {
+  const { dataplane, first, second, reached, clock, events, isApplied } = await oneOfTwo(t, 1);
   await until('the stream to end', () => events.length > 0);
   assert.deepEqual(events, [{ kind: 'duplicate', of: first }]);
   for (let passed = 0; passed < 60; passed++) {
     clock.pass(1_000);
     await new Promise((resolve) => setImmediate(resolve));
   }
-  assert.equal(dataplane.streams, 1, 'it is not asked again');
+  assert.equal(dataplane.streams, 1, 'it gets no other stream');
   reached.at(first, 'two');
   clock.pass(1_000);
-  await until('the data plane to be used', () => events.some(({ kind }) => kind === 'applied'));
+  await until('the data plane to be used', isApplied);
   assert.equal(reached.earlier(second), null);
+});
+
+test('the second of two addresses of one data plane is used once it is that of another one, which needs no other stream', async (t) => {
+  const { dataplane, second, reached, clock, events, isApplied } = await oneOfTwo(t, 1);
+  await until('the stream to end', () => events.length > 0);
+  await until('it to be asked twice', () => {
+    clock.pass(1_000);
+    return dataplane.asked >= 2;
+  });
+  assert.equal(dataplane.streams, 1);
+  dataplane.instance = 'two';
+  await until('the data plane to be used', () => {
+    clock.pass(1_000);
+    return isApplied();
+  });
+  assert.equal(dataplane.streams, 2);
+  assert.equal(reached.earlier(second), null);
+});
+
+test('the second of two addresses of one data plane is tried again once nothing answers there', async (t) => {
+  const { dataplane, clock, events } = await oneOfTwo(t, 1);
+  await until('the stream to end', () => events.length > 0);
+  await dataplane.close();
+  t.mock.method(dataplane, 'close', () => Promise.resolve());
+  await until('that to be reported', () => {
+    clock.pass(1_000);
+    return events.some((event) => event.kind === 'disconnected' && /connection refused/.test(event.reason));
+  });
+});
+
+test('the second of two addresses of one data plane is used once the first is silent, or acknowledges no frames any more', async (t) => {
+  for (const fails of ['silent', 'another that acknowledges nothing'] as const) {
+    const { dataplane, first, second, reached, clock, events, isApplied } = await oneOfTwo(t, 0);
+    await until('the data plane to be used', isApplied);
+    assert.equal(reached.earlier(second), first);
+    dataplane.answer = () => (fails === 'silent' ? undefined : void dataplane.end());
+    if (fails === 'silent') clock.pass(90_000);
+    else {
+      dataplane.end();
+      await until('that stream to end', () => events.some(({ kind }) => kind === 'disconnected'));
+      assert.equal(reached.earlier(second), first, 'a stream that ends is opened again');
+      await until('the next one', () => {
+        clock.pass(1_000);
+        return dataplane.streams > 1;
+      });
+    }
+    await until('the second to be free', () => reached.earlier(second) === null);
+  }
 });
 
 test('the first frame is the complete state of all sources that have listed, including settings', async (t) => {

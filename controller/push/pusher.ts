@@ -9,6 +9,7 @@ import { certificateKey } from '../desired/desire.ts';
 import type { DesiredState } from '../reconcile/reconciler.ts';
 import { type ConditionLines, type ConditionsSource, conditionLines, NO_CONDITIONS_SENT, type SentConditions } from './condition-lines.ts';
 import { type Acknowledged, type ControllerIdentity, deltaFrame, type Frame, fullFrame, needsFullFrame } from './frame.ts';
+import { instanceAt } from './instance-at.ts';
 import type { Reached } from './reached.ts';
 
 /**
@@ -54,8 +55,13 @@ export type PushOptions = {
 
 /** How often it is checked whether an address has become that of another data plane (ms). */
 const DUPLICATE_MS = 1_000;
+/** How often an address of a data plane that has another one is asked whether it has become that of another data plane (ms). */
+const ASK_MS = 10_000;
 /** The longest delay (ms) between attempts to reach a data plane, which waits two seconds for its controllers after its start. */
 const AWAY_MS = 1_000;
+
+/** Why a stream ended, whether that was a connection failure, or silence, and whether a frame was acknowledged. */
+type Ended = { readonly reason: string; readonly away: boolean; readonly silent: boolean; readonly acknowledged: boolean };
 
 /** The task for one data plane: keeps its apply stream open and its table equal to the desired state. */
 export class Pusher {
@@ -81,7 +87,7 @@ export class Pusher {
 
   /**
    * Runs until the signal is aborted. Never throws: an unreachable data plane is retried after 100 ms to 1 s, one that refuses after up
-   * to 5 s, and the data plane of another address only once that has another one.
+   * to 5 s, and the data plane of another address only once one of them has another data plane.
    */
   async run(signal: AbortSignal): Promise<void> {
     signal.addEventListener('abort', () => this.stop(), { once: true });
@@ -92,17 +98,35 @@ export class Pusher {
         });
         continue;
       }
-      const { reason, away, acknowledged } = await this.converse();
+      const { reason, away, silent, acknowledged } = await this.converse();
       if (signal.aborted) return;
       const { clock, reached, watch } = this.options;
-      if (away && !acknowledged) reached.lost(this.address);
+      // A frame to the data plane of an earlier address is not acknowledged, either. That there is one is known then.
+      if (silent || (!acknowledged && (away || reached.earlier(this.address) === null))) reached.lost(this.address);
       const of = reached.earlier(this.address);
       watch(of === null ? { kind: 'disconnected', reason, away } : { kind: 'duplicate', of });
       if (of === null) {
         const wait = this.backoff.next();
         await sleep(clock, away ? Math.min(wait, AWAY_MS) : wait, signal);
       }
-      while (!signal.aborted && reached.earlier(this.address) !== null) await sleep(clock, DUPLICATE_MS, signal);
+      await this.whileDuplicate(signal);
+    }
+  }
+
+  /** Waits until this is no longer another address of a data plane that is used. */
+  private async whileDuplicate(signal: AbortSignal): Promise<void> {
+    const { address, token, clock, reached } = this.options;
+    let askedAt = clock.monotonic();
+    const ask = async (): Promise<void> => {
+      const instance = await instanceAt(address, token);
+      if (instance === null) reached.lost(this.address);
+      else reached.at(this.address, instance);
+    };
+    while (!signal.aborted && reached.earlier(this.address) !== null) {
+      await sleep(clock, DUPLICATE_MS, signal);
+      if (signal.aborted || clock.monotonic() - askedAt < ASK_MS) continue;
+      await Promise.race([ask(), sleep(clock, ASK_MS, signal)]);
+      askedAt = clock.monotonic();
     }
   }
 
@@ -119,8 +143,8 @@ export class Pusher {
     return reached.earlier(this.address) !== null;
   }
 
-  /** One stream from opening to end. @returns why it ended, whether it was a connection failure, and whether a frame was acknowledged. */
-  private async converse(): Promise<{ reason: string; away: boolean; acknowledged: boolean }> {
+  /** One stream from opening to end. */
+  private async converse(): Promise<Ended> {
     const stream = openApplyStream(this.options);
     const session = new Session(
       this.options,
@@ -134,10 +158,10 @@ export class Pusher {
     try {
       session.pump();
       for await (const line of stream.lines) session.receive(line);
-      return { reason: 'the data plane ended the stream', away: false, acknowledged: session.isAcknowledged };
+      return { reason: 'the data plane ended the stream', away: false, silent: false, acknowledged: session.isAcknowledged };
     } catch (error) {
-      if (error instanceof AdminUnreachable) return { reason: error.reason, away: true, acknowledged: session.isAcknowledged };
-      throw error;
+      if (!(error instanceof AdminUnreachable)) throw error;
+      return { reason: error.reason, away: true, silent: error.hangs, acknowledged: session.isAcknowledged };
     } finally {
       session.end();
       this.session = undefined;

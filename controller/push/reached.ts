@@ -9,12 +9,12 @@ export class Reached {
     this.instances = new Map(addresses.map((address) => [address, null]));
   }
 
-  /** A data plane has acknowledged a frame. `instance` identifies its process. */
+  /** A data plane has acknowledged a frame, or said which one it is. `instance` identifies its process. */
   at(address: string, instance: string): void {
     this.instances.set(address, instance);
   }
 
-  /** Nothing answers there. */
+  /** Nothing answers there, or what does acknowledges no frame. */
   lost(address: string): void {
     this.instances.set(address, null);
   }

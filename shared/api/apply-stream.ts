@@ -26,7 +26,7 @@ export function openApplyStream(options: { address: AdminAddress; token: string 
   });
   let heard = clock.monotonic();
   const stop = clock.every(KEEP_ALIVE_MS / 4, () => {
-    if (clock.monotonic() - heard > SILENCE_MS) finish(new AdminUnreachable(address, 'it sent nothing for 60 s'));
+    if (clock.monotonic() - heard > SILENCE_MS) finish(new AdminUnreachable(address, 'it sent nothing for 60 s', true));
   });
   const stopKeepAlive = clock.every(KEEP_ALIVE_MS, () => {
     if (!sent.writableNeedDrain) sent.write('\n');

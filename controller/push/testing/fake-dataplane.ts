@@ -40,6 +40,8 @@ export class FakeDataplane {
   /** The kinds of lines that it announces; undefined: none, like data planes from before these existed. */
   accepts: readonly string[] | undefined;
   streams = 0;
+  /** How often it was asked which process it is. */
+  asked = 0;
   /** The response; undefined: none. */
   answer: (frame: ReceivedFrame) => StreamLine | undefined = (frame) => this.applied(frame);
   private readonly server: Server;
@@ -48,6 +50,10 @@ export class FakeDataplane {
 
   constructor() {
     this.server = createServer((request, response) => {
+      if (request.method === 'GET') {
+        this.asked += 1;
+        return void response.end(JSON.stringify({ instance: this.instance }));
+      }
       this.streams += 1;
       this.response = response;
       response.writeHead(200, { 'content-type': 'application/x-ndjson' });
@@ -98,6 +104,11 @@ export class FakeDataplane {
   /** Cuts the open stream as a crash would. */
   cut(): void {
     this.response?.socket?.destroy();
+  }
+
+  /** Ends the open stream in good order. */
+  end(): void {
+    this.response?.end();
   }
 
   /** The frame with this number, from 0, once it has arrived. */

@@ -7,6 +7,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import { ManualClock } from '../../../shared/runtime/testing/manual-clock.ts';
 import { memoryLog } from '../../../shared/runtime/testing/memory-log.ts';
+import { until } from '../../../shared/runtime/testing/until.ts';
 import { domainReport } from '../../traffic/testing/samples/domain-report.ts';
 import { History } from './history.ts';
 import type { RangeQuery } from './range.ts';
@@ -107,5 +108,30 @@ test('a deletion delays no question, and may take longer than one', async (t) =>
   );
   assert.equal((await deleted).kind, 'history');
   assert.equal(await asked, one);
+  assert.equal(await views('a.test'), 0);
+});
+
+test('a thread that deletes for longer than anybody waits is not ended before it has done so', async (t) => {
+  const { history, clock, views, ended } = kept(t);
+  history.add([domainReport('a.test', { requests: 1 })]);
+  await views('a.test');
+  const { postMessage } = Worker.prototype;
+  const posted: string[] = [];
+  let begin = (): void => undefined;
+  t.mock.method(Worker.prototype, 'postMessage', function (this: Worker, message: { readonly kind: string }) {
+    posted.push(message.kind);
+    if (message.kind === 'forget') begin = () => postMessage.call(this, message);
+    else postMessage.call(this, message);
+  });
+  const deleted = history.forget('a.test');
+  clock.pass(2 * IDLE_MS);
+  assert.equal((await deleted).kind, 'unavailable');
+  assert.deepEqual(posted, ['forget']);
+  begin();
+  await until('the thread to end', () => {
+    clock.pass(IDLE_MS);
+    return posted.includes('close');
+  });
+  await ended();
   assert.equal(await views('a.test'), 0);
 });

@@ -54,6 +54,8 @@ export class History {
    */
   private readonly questions = new Map<number, Question>();
   private asked: number | null = null;
+  /** Deletions in progress, also those that nobody waits for any more. */
+  private readonly deleting = new Set<number>();
   private readonly waiting = new Map<number, (answer: HistoryAnswer) => void>();
 
   constructor(start: HistoryStart, tools: HistoryTools) {
@@ -126,7 +128,10 @@ export class History {
   }
 
   private ask(question: Question): void {
-    if (question.kind === 'forget') return this.post(question);
+    if (question.kind === 'forget') {
+      this.deleting.add(question.id);
+      return this.post(question);
+    }
     this.questions.set(question.id, question);
     this.askNext();
   }
@@ -142,6 +147,7 @@ export class History {
 
   private answered(id: number, answer: HistoryAnswer): void {
     if (this.asked === id) this.asked = null;
+    this.deleting.delete(id);
     this.waiting.get(id)?.(answer);
     this.askNext();
   }
@@ -160,8 +166,8 @@ export class History {
 
   /** The thread saves its counts and ends. One that can't save goes on trying. */
   private endIfIdle(): void {
-    const { thread, tools, usedAt, waiting, queued } = this;
-    if (thread === null || queued !== null || waiting.size > 0 || this.unavailable !== null) return;
+    const { thread, tools, usedAt, waiting, deleting, queued } = this;
+    if (thread === null || queued !== null || waiting.size + deleting.size > 0 || this.unavailable !== null) return;
     if (tools.clock.monotonic() - usedAt < IDLE_MS) return;
     this.queued = [];
     thread.postMessage({ kind: 'close' } satisfies ToHistory);
@@ -184,6 +190,7 @@ export class History {
     thread.on('exit', () => this.exited());
     return thread;
   }
+
   private exited(): void {
     const { queued } = this;
     this.thread = null;
@@ -197,6 +204,7 @@ export class History {
       }
       return;
     }
+    this.deleting.clear();
     for (const done of [...this.waiting.values()]) done({ kind: 'unavailable', reason: 'the history thread has ended' });
     if (this.ended) return;
     this.failed = true;

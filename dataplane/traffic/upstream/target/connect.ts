@@ -31,7 +31,11 @@ export function openTo(endpoint: Endpoint, place: Place, options: ConnectOptions
   const { serverName } = endpoint;
   const socket = serverName === null ? openPlain(endpoint, place, options) : openSecure(endpoint, place, serverName, options);
   probeTarget(socket);
-  endpoint.loss?.connecting(socket);
+  const { loss } = endpoint;
+  if (loss !== null) {
+    loss.connecting(socket);
+    socket.once('error', loss.broken);
+  }
   // The name is resolved again before the next connection.
   if (place.addresses.length > 1)
     for (const event of ['connectionAttemptFailed', 'connectionAttemptTimeout'])

@@ -256,7 +256,7 @@ export class Endpoint implements TargetName {
     if (!failure.blamesTarget) return;
     const { tools, ledgerSlot, errors } = this;
     tools.blamed(this, failure);
-    // With TLS, the other failures are also those of a handshake with a target that did accept the connection.
+    // With TLS, the other failures are also those of a handshake with a target that did accept the connection: `LossWatch.broken`.
     if (this.serverName === null || failure === FAILURE.refused) this.loss?.failed(failure);
     const { fails, outSecs, errorShare, errorRequests } = passive;
     const now = tools.clock.now();

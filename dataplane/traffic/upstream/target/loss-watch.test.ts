@@ -115,3 +115,15 @@ for (const [what, treat, status] of HANDSHAKES)
     assert.match((await proxy.request(get())).line, / 50[23] /);
     assert.equal(losses(), 1);
   });
+
+for (const [what, fields] of [
+  ['a request', ''],
+  ['an upgrade', 'Connection: Upgrade\r\nUpgrade: websocket\r\n'],
+] as const)
+  test(`a target with TLS whose address the system rejects at once, as that of a network that was removed, is lost: ${what}`, async () => {
+    // No connection leads to the address of a group.
+    const upstreams = [{ address: '224.0.0.1:443', id: 'one' }];
+    using proxy = await ProxyFixture.start([{ ...site('a.test'), upstreams, tls: true }]);
+    assert.match((await proxy.request(get('/', fields))).line, / 502 /);
+    assert.equal(proxy.messages.filter(({ kind }) => kind === 'lost').length, 1);
+  });

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import type { Clock } from '../../../../shared/runtime/clock.ts';
-import { FAILURE, type Failure } from '../../exchange/failure.ts';
+import { connectFailure, FAILURE, type Failure } from '../../exchange/failure.ts';
 
 /**
  * A connection that takes longer (ms) to a container or pod may have been attempted while nothing had its address: the system repeats the
@@ -42,6 +42,11 @@ export class LossWatch {
   connected(): void {
     this.isReached = true;
   }
+
+  /** A connection could not be established, or has failed later, as in the TLS handshake. */
+  readonly broken = (cause: NodeJS.ErrnoException): void => {
+    if (cause.syscall === 'connect') this.failed(connectFailure(cause));
+  };
 
   /** A request has failed. */
   failed(failure: Failure): void {

@@ -3,7 +3,13 @@ const NOTHING = Buffer.alloc(0);
 const MIN_ROOM = 1_024;
 
 /** A piece without what else was read with it, which would be kept with it and doesn't count as held. */
-export const withoutRest = (piece: Buffer): Buffer => (piece.length * 2 < piece.buffer.byteLength ? Buffer.from(piece) : piece);
+export function withoutRest(piece: Buffer): Buffer {
+  if (piece.length * 2 >= piece.buffer.byteLength) return piece;
+  // Buffer.from would take it from a pool, and keep that.
+  const copy = Buffer.allocUnsafeSlow(piece.length);
+  piece.copy(copy);
+  return copy;
+}
 
 /** A small body that is buffered whole. Its pieces are merged: kept one by one, each would cost about a hundred bytes of overhead. */
 export class HeldBody {
@@ -30,6 +36,10 @@ export class HeldBody {
     }
     piece.copy(this.room, bytes.length);
     this.bytes = this.room.subarray(0, length);
+  }
+
+  get isEmpty(): boolean {
+    return this.bytes === null;
   }
 
   get whole(): Buffer {

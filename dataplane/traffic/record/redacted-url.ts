@@ -12,9 +12,9 @@ const known = new Map<string, boolean>();
 const MAX_KNOWN = 2_000;
 const LONGEST_KNOWN = 64;
 
-/** The same in such a URL. What comes before the first slash after `://` is short. */
-const USER_WITHIN = /(%(?:25){0,3}3a(?:%(?:25){0,3}2f){2})(?:(?!%(?:25){0,3}(?:2f|3f|23|40))[^\s/?#&;@]){1,512}(?=%(?:25){0,3}40)/gi;
-const USER = /(:\/\/|^\/\/)[^/?#@\s]*@/g;
+const USER = /(:\/\/|^\/\/)[^/?#\s]*@/g;
+/** The same in a URL that is the value of a parameter. What is encoded more often than its `://` belongs to the name or the password. */
+const USER_WITHIN = /(%(?<n>(?:25){0,3})3a(?:%\k<n>2f){2})(?:(?!%\k<n>(?:2f|3f|23))[^\s/?#&;@]){1,4096}(?=%\k<n>40)/gi;
 /**
  * The name of a parameter in a URL that is itself the value of one, and so percent-encoded, once or repeatedly. It is limited, so one pass is
  * enough.

@@ -169,6 +169,21 @@ test('a path that upstreams may read as one outside of a block that is exempt fr
     assert.match((await proxy.request(get(path))).line, new RegExp(` ${status} `), path);
 });
 
+test('a network-path is read as a typo where that evades no maintenance', async () => {
+  const hooks = { path: '/hooks/*', maintenance: { on: false } };
+  const statusOf = async (more: Partial<RouteInput>, path: string): Promise<string> => {
+    using proxy = await ProxyFixture.start([route(more)]);
+    return (await proxy.request(get(path))).line.slice(9, 12);
+  };
+  const on = (match?: object) => ({ on: true, ...(match && { match }) });
+  assert.equal(await statusOf({ maintenance: on({ method: ['POST'] }), handles: [hooks] }, '//hooks/pay'), '200');
+  assert.equal(await statusOf({ maintenance: on({ path: ['/shop/*'] }), handles: [hooks] }, '//hooks/pay'), '200');
+  assert.equal(await statusOf({ maintenance: on({ path: ['/shop/*'] }), handles: [hooks] }, '//hooks/shop/x'), '400');
+  assert.equal(await statusOf({ maintenance: on(), handles: [hooks, { path: '/shut/*', maintenance: on() }] }, '//shut/x'), '503');
+  assert.equal(await statusOf({ maintenance: on(), handles: [hooks, { ...hooks, path: '/api/*' }] }, '//hooks/api/x'), '200');
+  assert.equal(await statusOf({ maintenance: on(), handles: [hooks, { path: '/api/*' }] }, '//hooks/api/x'), '400');
+});
+
 test('patterns for the end or a part of a path are evaluated in all readings too', async () => {
   const refused = (path: string): RouteInput => route({ responds: [{ status: 403, match: { path: [path] } }] });
   for (const [pattern, hostile, matched, harmless] of [

@@ -29,7 +29,7 @@ type Questions = {
     readonly guards: readonly Question[];
     /** Whether it has a guard of its own, of any kind. */
     readonly guarded: boolean;
-    /** Whether it is exempt from what keeps out all requests of its site. */
+    /** Whether it is exempt from the maintenance of its site. */
     readonly exempt: boolean;
     /** The prefix that is taken off the path; empty for none. */
     readonly strip: string;
@@ -38,6 +38,8 @@ type Questions = {
   readonly strips: boolean;
   /** Whether the site's guards apply. */
   readonly site: readonly Question[];
+  /** Whether the site's maintenance does, while it is on. */
+  readonly closed: Question;
 };
 
 /**
@@ -89,15 +91,15 @@ function isAmbiguous({ blocks, site }: Questions, readings: Readings, x: Exchang
  * Whether the path after the host of a network-path reference may match a guard. Some servers read `//host/path` as that path; for all
  * others it is a typo like `https://a.test//path`, which is treated like a single slash unless that would evade a guard.
  */
-function mayMatchGuard({ blocks, site }: Questions, behind: Readings, x: Exchange): boolean {
+function mayMatchGuard({ blocks, site, closed }: Questions, behind: Readings, x: Exchange): boolean {
   const may = (question: Question): boolean => question(behind, x) !== 'none';
   if (site.some(may)) return true;
   const own = blocks.find(({ matches }) => matches.holds(x));
   // What it is exempt from applies everywhere else.
-  const escapes = own?.exempt === true;
+  const escapes = own?.exempt === true && may(closed);
   for (const block of blocks) {
     const verdict = block.matches(behind, x);
-    if (verdict !== 'none' && (block.guarded || block.guards.some(may) || (escapes && block !== own))) return true;
+    if (verdict !== 'none' && (block.guarded || block.guards.some(may) || (escapes && !block.exempt))) return true;
     if (verdict === 'all') return false;
   }
   return escapes;
@@ -148,12 +150,14 @@ function compileQuestions(route: RouteSpec, folds: boolean): Questions {
       .map(({ from, match }) => questionOf(from ?? null, match, folds));
   return {
     site: questionsOf(route, null),
+    closed: questionOf(null, route.maintenance?.match, folds),
     strips: route.handles.some(({ strip_prefix }) => strip_prefix),
     blocks: route.handles.map((handle) => ({
       matches: questionOf(handle.path, handle.match, folds),
       guards: questionsOf(handle, handle),
       guarded: guardsOf(handle, handle).length > 0,
-      exempt: route.maintenance?.on === true && handle.maintenance != null,
+      exempt:
+        route.maintenance?.on === true && handle.maintenance != null && (!handle.maintenance.on || handle.maintenance.match !== undefined),
       strip: handle.strip_prefix && handle.path !== null ? compilePattern(handle.path, folds).prefix : '',
     })),
   };

@@ -87,9 +87,10 @@ function openPaths(site: SiteDraft, sourceWords: SourceWords): (path: string) =>
   for (const pattern of ofDirectives(site, sourceWords).flatMap(({ paths }) => paths)) answered.add(pattern, true);
   const blocks = new FirstCovering<{ readonly pattern: string | null; readonly draft: SiteDraft }>();
   for (const { path, match, draft } of site.handles) {
-    // What is left of these requests is handled by a later block, or by the site.
-    if (match !== null && !isAboutPathsOnly(match) && !isRestricted(draft)) continue;
-    for (const pattern of match === null ? [path] : (match.path ?? [])) blocks.add(pattern, { pattern, draft });
+    // The rest of the requests for a single path is handled by a later block, or by the site.
+    const isPart = match !== null && !isAboutPathsOnly(match) && !isRestricted(draft);
+    for (const pattern of match === null ? [path] : (match.path ?? []))
+      if (!isPart || pattern?.includes('*') === true) blocks.add(pattern, { pattern: isPart ? null : pattern, draft });
   }
   return (path) => {
     if (answered.find(path) === true) return false;

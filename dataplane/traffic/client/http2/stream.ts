@@ -142,7 +142,7 @@ export class ClientStream implements Downstream, StreamReceiver {
     const { x, held, duplex } = this;
     const bytes = to - from;
     if (duplex !== null) duplex.receive(buffer.subarray(from, to));
-    else if (held !== null) held.add(withoutRest(buffer.subarray(from, to)));
+    else if (held !== null) held.add(held.isEmpty ? withoutRest(buffer.subarray(from, to)) : buffer.subarray(from, to));
     else if (x === null) {
       if (this.drain?.discard(bytes) === false) this.stream.pause();
     } else if (this.waits) return false;

@@ -34,6 +34,7 @@ export class Incoming implements FrameSink {
   readonly data: IncomingData;
   /** Null until a PRIORITY_UPDATE arrives before its request. */
   private priorities: PendingPriorities | null = null;
+  private hasTunnels = false;
   /** Whether the peer has given a sign of life since the last `readHeard`. */
   heard = false;
 
@@ -202,9 +203,10 @@ export class Incoming implements FrameSink {
   /** A few small bodies fit into the window as it is, and a tunnel lasts long, but neither must hold up other streams. */
   private needsRoom(stream: Http2Stream, method: string | null): boolean {
     const { streams, window } = this.session;
-    if (method === 'CONNECT') return streams.size > 1;
     const { expected } = stream;
-    return expected < 0 || expected > SMALL_BODY || (expected > 0 && (window.unread > 0 || expected * streams.size > 2 * SMALL_BODY));
+    if (method === 'CONNECT') this.hasTunnels = true;
+    if (method === 'CONNECT' || (this.hasTunnels && expected > 0)) return streams.size > 1;
+    return expected < 0 || expected > SMALL_BODY || (expected > 0 && window.unread + expected * streams.size > 2 * SMALL_BODY);
   }
 
   /** Connections without uploads need no large window. */

@@ -97,6 +97,8 @@ export class Http2Session implements StreamSession {
       this.receiving = false;
     }
     if (!this.ended) this.owner.readComplete();
+    const more = this.ended ? 0 : this.window.reopen();
+    if (more > 0) this.sender.output.frame(TYPE.windowUpdate, 0, 0, more);
     this.hold();
     this.schedule();
   }

@@ -243,6 +243,31 @@ test('what is kept of a stream does not hold up others in the same window', () =
   }
 });
 
+test('what was passed on and not announced yet is, once the rest of a shared window is kept', () => {
+  const window = new ReceiveWindow(MB, MB, true);
+  window.receive(500_000);
+  assert.equal(window.consume(500_000), 0);
+  assert.equal(window.reopen(), 0);
+  window.receive(MB - 500_000);
+  assert.equal(window.reopen(), 500_000);
+  assert.equal(window.reopen(), 0);
+});
+
+test('a window that was widened grows only if it is used up', () => {
+  const window = new ReceiveWindow(65_535, 4 * MB, true);
+  window.receive(100);
+  window.consume(100);
+  const opened = window.widen(MB);
+  assert.equal(opened, MB - 65_535);
+  let more = 0;
+  for (let passed = 0; passed < 2 * MB; passed += 10_000) {
+    window.receive(10_000);
+    more += window.consume(10_000) - 10_000;
+  }
+  assert.ok(more <= 0, `${more} bytes more than passed`);
+  window.release();
+});
+
 test('a window that is used up grows, although what was kept is passed on piece by piece', () => {
   const window = new ReceiveWindow(262_144, MB);
   window.receive(262_144);
@@ -274,6 +299,17 @@ test('small bodies widen the window once they could fill it, or beside a tunnel 
   post(beside, 3, 5_000);
   await turns();
   assert.equal(beside.opened, MB - 65_535);
+  const quiet = new Side(true, t);
+  quiet.session.receive(frame(FRAME.headers, FLAG.endHeaders, 1, block(connect)));
+  post(quiet, 3, 10);
+  await turns();
+  assert.equal(quiet.opened, MB - 65_535, 'the tunnel may fill it later');
+  const tiny = new Side(true, t);
+  post(tiny, 1, 100);
+  tiny.session.receive(frame(FRAME.data, 0, 1, Buffer.alloc(50)));
+  post(tiny, 3, 100);
+  await turns();
+  assert.equal(tiny.opened, 0);
 });
 
 test('no window grows while much waits for targets', (t) => {

@@ -68,6 +68,11 @@ export class ReceiveWindow {
     return isDue ? this.open() : 0;
   }
 
+  /** The peer has sent more: that may be all that it may send, while much of it is kept. @returns by how much to open it now; 0 for not. */
+  reopen(): number {
+    return this.isShared && this.consumed >= this.left ? this.open() : 0;
+  }
+
   /** Returns the consumed bytes to the window. @returns how many. */
   private open(): number {
     const more = this.consumed;
@@ -92,6 +97,7 @@ export class ReceiveWindow {
     if (this.released || muchIsQueued() || more <= 0 || widened + more > withinMemory(MAX_WIDENED, PART)) return 0;
     widened += more;
     this.widened += more;
+    this.least += more;
     this.size += more;
     this.left += more;
     return more;

@@ -374,7 +374,10 @@ export class LiveTable {
   private async commit({ claims, controllers = [], globals, overwritten = [] }: TableUpdate): Promise<Committed> {
     if (this.closed) throw new UnsavedError(LEAVING);
     const delta = await deltaOf(claims, this.claims.byDomain);
-    await this.store.save({ ...delta.save, controllers, ...(globals && { globals }) });
+    const { puts, deletes } = delta.save;
+    // What only changes which targets await their controllers needs no disk, which may be full.
+    if (puts.length + deletes.length + controllers.length > 0 || globals)
+      await this.store.save({ puts, deletes, controllers, ...(globals && { globals }) });
     const settings = globals !== undefined && JSON.stringify(globals) !== JSON.stringify(this.fileGlobals);
     this.claims.swap(claims, delta);
     for (const controller of controllers) this.known.set(controller.id, controller);

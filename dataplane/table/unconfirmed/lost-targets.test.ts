@@ -252,6 +252,29 @@ test('what is out already, and is used by another route, is neither taken out no
   assert.deepEqual(world.targets('a.test'), [OUT], 'after it was confirmed, it counts again');
 });
 
+test('what is lost is out, too, while nothing can be saved, and nothing is said about the disk', async (t) => {
+  using world = await World.unattended(container('a.test'));
+  t.mock.method(Store.prototype, 'save', () => Promise.reject(new UnsavedError('the disk is full')));
+  await world.lose('10.0.0.1:80', 'container 1');
+  assert.deepEqual(world.targets('a.test'), [OUT]);
+  assert.ok(world.log.lines.every(({ level }) => level !== 'error'));
+});
+
+test('that the table can’t be changed is said once until it can, and what was lost meanwhile is forgotten', async () => {
+  using world = await World.unattended(container('a.test', ['1', '2']));
+  const failures = () => world.log.lines.filter(({ level }) => level === 'error').length;
+  for (const said of [1, 2]) {
+    world.fixture.table.refuse();
+    for (let times = 0; times < 3; times++) await assert.rejects(world.lose('10.0.0.2:80', 'container 2'), UnsavedError);
+    assert.equal(failures(), said);
+    world.fixture.table.reclaim();
+    await world.lose('10.0.0.1:80', 'container 1');
+    assert.deepEqual(world.targets('a.test'), [OUT, '10.0.0.2:80 container 2 healthy']);
+    await world.apply(said + 1, [container('a.test', ['1', '2'])]);
+    world.lost.controller('c', false);
+  }
+});
+
 test('after a takeover, what was lost stays out until it is confirmed, also after another one', async () => {
   using world = await World.unattended(container('a.test', ['1', '2']), container('b.test', ['2']));
   await world.lose('10.0.0.1:80', 'container 1');

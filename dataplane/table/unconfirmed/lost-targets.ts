@@ -39,6 +39,8 @@ export class LostTargets {
   /** Those that no route of a controller that is away uses: none names them, or they are lost already. */
   private readonly others = new Set<string>();
   private isWaiting = false;
+  /** Why the table could not be changed the last time; null if it could. */
+  private failure: string | null = null;
 
   constructor(tools: Losses) {
     this.tools = tools;
@@ -110,18 +112,30 @@ export class LostTargets {
     if (this.isWaiting) return;
     this.isWaiting = true;
     const { table, log } = this.tools;
-    const revised = table.revise(async (claims, changes) => {
+    const taken = (): Set<string> => {
       this.isWaiting = false;
       const names = new Set(this.recent.keys());
       this.recent.clear();
+      return names;
+    };
+    let hasBegun = false;
+    const revised = table.revise(async (claims, changes) => {
+      hasBegun = true;
+      const names = taken();
       const found = await markLost(claims, this.unattended(), names, changes);
       for (const name of names) if (!found.has(name)) this.others.add(name);
       for (const target of found)
         log.warn({ target }, 'a target stopped accepting connections while its controller is away: not used until it is confirmed');
     });
-    revised.catch((error: unknown) => {
-      this.isWaiting = false;
-      log.error({ error: String(error) }, 'targets that were lost while their controller is away are still used');
-    });
+    const failed = (error: unknown): void => {
+      if (!hasBegun) taken();
+      const reason = String(error);
+      // Up to ten times a second for each target.
+      if (reason !== this.failure) log.error({ error: reason }, 'targets that were lost while their controller is away are still used');
+      this.failure = reason;
+    };
+    revised.then(() => {
+      this.failure = null;
+    }, failed);
   }
 }

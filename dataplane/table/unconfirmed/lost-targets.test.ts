@@ -275,6 +275,17 @@ test('that the table can’t be changed is said once until it can, and what was 
   }
 });
 
+test('a controller whose stream never ended is away once its next run has replaced that, until it has listed its containers', async () => {
+  using world = await World.start(container('a.test'), container('b.test', ['2']));
+  await world.apply(1, [], { epoch: 2, sources: [] });
+  await world.lose('10.0.0.1:80', 'container 1');
+  assert.deepEqual(world.targets('a.test'), [OUT]);
+  await world.apply(2, [container('a.test'), container('b.test', ['2'])], { epoch: 2 });
+  assert.deepEqual(world.targets('a.test'), [IN]);
+  await world.lose('10.0.0.2:80', 'container 2');
+  assert.deepEqual(world.targets('b.test'), ['10.0.0.2:80 container 2 healthy']);
+});
+
 test('after a takeover, what was lost stays out until it is confirmed, also after another one', async () => {
   using world = await World.unattended(container('a.test', ['1', '2']), container('b.test', ['2']));
   await world.lose('10.0.0.1:80', 'container 1');

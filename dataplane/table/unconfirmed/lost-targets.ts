@@ -97,8 +97,10 @@ export class LostTargets {
   /** The sources of each controller that nobody follows. */
   private unattended(): ReadonlyMap<string, ReadonlySet<string>> {
     const found = new Map<string, ReadonlySet<string>>();
-    for (const { id, sources, listed } of this.staying.size > 0 ? this.tools.table.controllers() : []) {
-      if (!this.staying.has(id)) continue;
+    // The stream of one that is connected may be that of its next run, which has replaced the last one's.
+    const staying = this.stayingOnes();
+    for (const { id, sources, listed } of staying.size > 0 ? this.tools.table.controllers() : []) {
+      if (!staying.has(id)) continue;
       // Its next frame may have been applied, while not every worker serves it yet.
       const isAway = this.left.get(id) === listed;
       const without = isAway ? sources : sources.filter((source) => !listed.has(source));

@@ -293,6 +293,17 @@ test('sends a certificate that was not stored, and no other, every 30 seconds un
   assert.deepEqual([last.certificates, domainsOf(last)], [[], ['c.example']]);
 });
 
+test('the revision counts frames, so that it does not grow while nothing changes', async (t) => {
+  const clock = new ManualClock();
+  const { dataplane, events, set } = await working(t, file('a.example'), undefined, { clock });
+  const first = await dataplane.frame(0);
+  await until('the frame to be applied', () => events.some(({ kind }) => kind === 'applied'));
+  clock.pass(30_000);
+  set(file('b.example'));
+  const second = await dataplane.frame(1);
+  assert.deepEqual([first.apply.revision, second.apply.revision], [1, 2]);
+});
+
 test('sends a manually changed route again at once', async (t) => {
   const { dataplane } = await working(t, file('a.example', 'b.example'));
   const first = await dataplane.frame(0);

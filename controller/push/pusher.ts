@@ -60,6 +60,9 @@ const ASK_MS = 10_000;
 /** The longest delay (ms) between attempts to reach a data plane, which waits two seconds for its controllers after its start. */
 const AWAY_MS = 1_000;
 
+/** That of the last frame. A frame that turns out to be needless has none. */
+type Revisions = { last: number };
+
 /** Why a stream ended, whether that was a connection failure, or silence, and whether a frame was acknowledged. */
 type Ended = { readonly reason: string; readonly away: boolean; readonly silent: boolean; readonly acknowledged: boolean };
 
@@ -68,7 +71,7 @@ export class Pusher {
   readonly address: string;
   private readonly options: PushOptions;
   private readonly backoff: Backoff;
-  private revision = 0;
+  private readonly revisions: Revisions = { last: 0 };
   private session: Session | undefined;
   private stopped = false;
   private woken: () => void = () => undefined;
@@ -146,13 +149,7 @@ export class Pusher {
   /** One stream from opening to end. */
   private async converse(): Promise<Ended> {
     const stream = openApplyStream(this.options);
-    const session = new Session(
-      this.options,
-      stream,
-      this.backoff,
-      () => ++this.revision,
-      (instance) => this.isDuplicate(instance),
-    );
+    const session = new Session(this.options, stream, this.backoff, this.revisions, (instance) => this.isDuplicate(instance));
     this.session = session;
     if (this.stopped) stream.close();
     try {
@@ -176,7 +173,7 @@ class Session {
   readonly stream: ApplyStream;
   private readonly options: PushOptions;
   private readonly backoff: Backoff;
-  private readonly nextRevision: () => number;
+  private readonly revisions: Revisions;
   private readonly isDuplicate: (instance: string) => boolean;
   private readonly again = new Set<string>();
   private readonly conflicted = new Set<string>();
@@ -203,14 +200,14 @@ class Session {
     options: PushOptions,
     stream: ApplyStream,
     backoff: Backoff,
-    nextRevision: () => number,
+    revisions: Revisions,
     isDuplicate: (instance: string) => boolean,
   ) {
     this.options = options;
     this.isDuplicate = isDuplicate;
     this.stream = stream;
     this.backoff = backoff;
-    this.nextRevision = nextRevision;
+    this.revisions = revisions;
     this.stopRetry = options.clock.every(RETRY_MS, () => {
       for (const domain of this.conflicted) this.again.add(domain);
       for (const key of this.unstored) this.unstoredAgain.add(key);
@@ -243,6 +240,7 @@ class Session {
     }
     this.again.clear();
     this.unstoredAgain.clear();
+    this.revisions.last = frame.becomes.revision;
     this.inFlight = { frame, state, reload };
     this.write(frame).catch((error: unknown) => {
       // The reading side ends with the same failure and reports it.
@@ -262,7 +260,7 @@ class Session {
 
   private nextFrame(state: DesiredState, reload: ReloadOutcome | undefined): Frame | undefined {
     const base = this.acknowledged;
-    const content = { identity: this.options.identity, revision: this.nextRevision(), state, reload };
+    const content = { identity: this.options.identity, revision: this.revisions.last + 1, state, reload };
     if (!base || needsFullFrame(base, state)) return fullFrame({ ...content, conditions: this.conditions(NO_CONDITIONS_SENT, true) });
     const again = { routes: this.again, certificates: this.unstoredAgain };
     return deltaFrame(base, again, { ...content, conditions: this.conditions(base.conditions, this.again.size > 0) });

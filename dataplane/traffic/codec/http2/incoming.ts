@@ -204,9 +204,12 @@ export class Incoming implements FrameSink {
   private needsRoom(stream: Http2Stream, method: string | null): boolean {
     const { streams, window } = this.session;
     const { expected } = stream;
-    if (method === 'CONNECT') this.hasTunnels = true;
-    if (method === 'CONNECT' || (this.hasTunnels && expected > 0)) return streams.size > 1;
-    return expected < 0 || expected > SMALL_BODY || (expected > 0 && window.unread + expected * streams.size > 2 * SMALL_BODY);
+    if (method === 'CONNECT') {
+      this.hasTunnels = true;
+      return streams.size > 1;
+    }
+    if (expected < 0 || expected > SMALL_BODY) return true;
+    return expected > 0 && ((this.hasTunnels && streams.size > 1) || window.unread + expected * streams.size > 2 * SMALL_BODY);
   }
 
   /** Connections without uploads need no large window. */

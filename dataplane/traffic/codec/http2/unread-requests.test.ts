@@ -304,6 +304,12 @@ test('small bodies widen the window once they could fill it, or beside a tunnel 
   post(quiet, 3, 10);
   await turns();
   assert.equal(quiet.opened, MB - 65_535, 'the tunnel may fill it later');
+  const later = new Side(true, t);
+  later.session.receive(Buffer.concat([frame(FRAME.headers, FLAG.endHeaders, 1, block(connect)), frame(FRAME.reset, 0, 1, word(CANCEL))]));
+  await turns();
+  post(later, 3, 16_385);
+  await turns();
+  assert.equal(later.opened, MB - 65_535, 'a large body needs a wide one also after a tunnel');
   const tiny = new Side(true, t);
   post(tiny, 1, 100);
   tiny.session.receive(frame(FRAME.data, 0, 1, Buffer.alloc(50)));

@@ -84,7 +84,7 @@ function scene({ ownPlanner, hasOneCore = false }: Scene = {}) {
   return { clock, pair, started, heard, ended, newest, plan, reports };
 }
 
-/** Tells the data plane that whoever serves by now has taken over. */
+/** Tells the data plane that a process which serves by now has taken over. */
 const RESTARTED = { SLUICE_RESTARTED: '1' };
 
 test('the launcher plans how both processes are started, and starts them', async () => {

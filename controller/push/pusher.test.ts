@@ -26,6 +26,16 @@ const file = (...domains: string[]) => stateOf([sampleListing(domains)]);
 
 const NONE: ConditionsSource = { version: 0, list: () => [] };
 
+/** What most of them have. */
+const USUAL = {
+  token: undefined,
+  identity: { controller: 'controller', epoch: 7, reload: true },
+  random: systemRandom,
+  state: () => file('a.example'),
+  reload: async () => [],
+  conditions: NONE,
+} as const;
+
 /** A running pusher with a fake data plane; `set` changes the desired state. */
 async function working(
   t: TestContext,
@@ -39,11 +49,9 @@ async function working(
   const events: PushEvent[] = [];
   let state = first;
   const pusher = new Pusher({
+    ...USUAL,
     address,
-    token: undefined,
-    identity: { controller: 'controller', epoch: 7, reload: true },
     clock: more.clock ?? systemClock,
-    random: systemRandom,
     state: () => state,
     reload,
     watch: (event) => events.push(event),
@@ -81,15 +89,10 @@ test('retries an unreachable data plane at least every second, however long it t
   const stopping = new AbortController();
   const events: PushEvent[] = [];
   const pusher = new Pusher({
+    ...USUAL,
     address,
-    token: undefined,
-    identity: { controller: 'controller', epoch: 7, reload: true },
     clock,
-    random: systemRandom,
-    state: () => file('a.example'),
-    reload: async () => [],
     watch: (event) => events.push(event),
-    conditions: NONE,
     reached: new Reached([]),
   });
   const running = pusher.run(stopping.signal);
@@ -116,15 +119,10 @@ async function oneOfTwo(t: TestContext, which: 0 | 1) {
   const stopping = new AbortController();
   const events: PushEvent[] = [];
   const pusher = new Pusher({
+    ...USUAL,
     address: addresses[which],
-    token: undefined,
-    identity: { controller: 'controller', epoch: 7, reload: true },
     clock,
-    random: systemRandom,
-    state: () => file('a.example'),
-    reload: async () => [],
     watch: (event) => events.push(event),
-    conditions: NONE,
     reached,
   });
   const running = pusher.run(stopping.signal);
